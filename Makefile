@@ -1,0 +1,51 @@
+# Everything a developer does with Fyke.  `make` alone lists the targets.
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+STAMP  := $(VENV)/.fyke-installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup java demo test test-long check format bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## create .venv and install Fyke with its locked dependencies (once)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "The locked dependencies need Python 3.11 or newer: make setup PYTHON=python3.12" >&2; exit 1; }
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+java:
+	@scripts/check_java.sh
+
+demo: setup java ## see Fyke at work, in a minute
+	$(PY) -m fyke.demo
+
+test: setup java ## run the tests, without the long ones
+	$(PY) -m pytest
+
+test-long: setup java ## run the long tests only
+	$(PY) -m pytest -m long
+
+check: setup ## what CI runs: lint, format, types, tests
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(MAKE) --no-print-directory test
+
+format: setup ## sort imports and format the code
+	$(PY) -m ruff check --select I --fix .
+	$(PY) -m ruff format .
+
+bench: setup java ## run the benchmarks
+	$(PY) -m bench
+
+clean: ## remove everything made by the targets above
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +

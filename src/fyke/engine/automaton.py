@@ -1,0 +1,197 @@
+"""Host side of the automaton kernel: room, states on demand, limits, saved runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import Array, Data, Matches, Runs, Scratch, make_scratch
+from fyke.engine.kernels.automaton import run_automaton
+from fyke.engine.kernels.match_buffer import compact_nodes, rebase_positions
+from fyke.engine.matchset import MatchSet, concat, no_matches
+from fyke.engine.program import Program
+from fyke.engine.state import Counters, RunState
+from fyke.errors import LimitError
+from fyke.limits import Limits
+
+_RUNS, _NODES, _BINDINGS = 1_024, 8_192, 1 << 18
+_REMEDY = {
+    "runs": "Shorten the window, add conditions or a partition attribute, or choose a strategy that skips less.",
+    "buffer_nodes": "Shorten the window, or choose a strategy that keeps fewer partial matches.",
+    "steps": "Shorten the window or add conditions; the query tries too many bindings.",
+    "matches": "Shorten the window, add conditions, or ask for RETURN count(*).",
+}
+
+
+def limit_error(name: str, value: int, partition: str) -> LimitError:
+    """Return the error of an exceeded limit, naming it, the partition and the remedy."""
+    return LimitError(
+        f"limit {name!r} of {value:,} was exceeded in {partition}",
+        limit=name,
+        value=value,
+        remedy=f"{_REMEDY[name]} Or raise it: limits=fyke.Limits({name}=...).",
+    )
+
+
+@dataclass(slots=True)
+class Feed:
+    """What a call reads: segments as the kernel wants them, the end of input, and how far time has come."""
+
+    segments: Array
+    flush: bool
+    now: int
+
+
+class AutomatonCall:
+    """One call of the kernel for one alternative, resumed until all its events are read."""
+
+    def __init__(self, program: Program, ranks: dict[str, int], data: Data, limits: Limits) -> None:
+        self.program, self.ranks, self.data, self.limits = program, ranks, data, limits
+        self.cursor = np.zeros(L.CURSOR_SIZE, np.int64)
+        self.counters = Counters()
+        self.chunks: list[MatchSet] = []
+        self.found = 0
+        self._pack()
+
+    def _pack(self) -> None:
+        self.code, self.constants = self.program.pack(self.ranks)
+
+    def scratch(self) -> Scratch:
+        """Return scratch arrays that fit the program."""
+        return make_scratch(len(self.program.everything), self.program.compiler.depth + 1)
+
+    def _rows(self, count: int) -> Runs:
+        return Runs(
+            np.zeros((count, self.program.run_integers), np.int64),
+            np.zeros((count, self.program.run_floats), np.float64),
+            np.zeros((0, 4), np.int64),
+        )
+
+    def run(self, feed: Feed, before: RunState | None, places: Array) -> tuple[MatchSet, RunState]:
+        """Read the events of a feed, starting from saved runs; return matches and the runs to save."""
+        self._load(feed, before, places)
+        cursor, scratch = self.cursor, self.scratch()
+        cursor[L.CURSOR_EVENT] = -1
+        limits = np.array([self.limits.runs, self.limits.buffer_nodes, self.limits.steps], np.int64)
+        while True:
+            status = run_automaton(
+                self.code, self.constants, feed.segments, feed.flush, feed.now, self.loaded, self.runs,
+                self.saved, self.matches, self.data, scratch, cursor, limits,
+            )  # fmt: skip
+            self._drain()
+            if status == L.DONE:
+                break
+            self._provide(status)
+        return self._finish()
+
+    def _load(self, feed: Feed, before: RunState | None, places: Array) -> None:
+        """Take up saved runs, sorted by partition, with the positions their rows have now."""
+        self.loaded, self.saved, self.runs = self._rows(1), self._rows(1), self._rows(_RUNS)
+        nodes = np.zeros((_NODES, 4), np.int64)
+        feed.segments[:, 3:5] = 0
+        if before is not None and len(before.integers):
+            count = len(before.nodes)
+            nodes = np.zeros((max(_NODES, 2 * count), 4), np.int64)
+            nodes[:count] = before.nodes
+            nodes[:count, 0] = places[before.nodes[:, 0]]
+            integers = before.integers.copy()
+            rebase_positions(self.code, integers, len(integers), places)
+            segment = np.searchsorted(feed.segments[:, 0], integers[:, L.RUN_FIRST], side="right") - 1
+            order = np.argsort(segment, kind="stable")
+            self.loaded = Runs(integers[order], before.floats[order], np.zeros((0, 4), np.int64))
+            numbers = np.arange(len(feed.segments))
+            feed.segments[:, 3] = np.searchsorted(segment[order], numbers, side="left")
+            feed.segments[:, 4] = np.searchsorted(segment[order], numbers, side="right")
+            self.cursor[L.CURSOR_NODES] = self.cursor[L.CURSOR_LOADED] = count
+        self.runs = self.runs._replace(nodes=nodes)
+        self.matches = Matches(np.zeros((_BINDINGS, 2), np.int64), np.zeros(_BINDINGS, np.int64))
+
+    def _drain(self) -> None:
+        """Take the matches found so far out of the kernel's arrays."""
+        count, bindings = int(self.cursor[L.CURSOR_MATCHES]), int(self.cursor[L.CURSOR_BINDINGS])
+        self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
+        if count:
+            pairs = self.matches.bindings[:bindings]
+            self.chunks.append(
+                MatchSet(
+                    pairs[:, 0].copy(),
+                    pairs[:, 1].copy(),
+                    self.matches.offsets[: count + 1].copy(),
+                    np.zeros(count, np.int64),
+                )
+            )
+            self.found += count
+            if self.found > self.limits.matches:
+                raise limit_error("matches", self.limits.matches, "one call")
+
+    def _provide(self, status: int) -> None:
+        """Give the kernel what it asks for, or raise the limit it has reached."""
+        if status == L.NEED_STATE:
+            self.program.expand(int(self.cursor[L.CURSOR_DETAIL]))
+            self._pack()
+        elif status == L.NEED_RUNS:
+            self._grow_runs()
+        elif status == L.NEED_NODES:
+            self._grow_nodes()
+        elif status == L.NEED_SAVED:
+            self.saved = self._larger(self.saved, 2 * len(self.saved.integers))
+        elif status == L.NEED_OUTPUT:
+            self._grow_output()
+        else:
+            name = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_nodes", L.LIMIT_STEPS: "steps"}[status]
+            raise limit_error(name, getattr(self.limits, name), f"partition number {self.cursor[L.CURSOR_SEGMENT]}")
+
+    def _larger(self, runs: Runs, count: int) -> Runs:
+        grown = self._rows(count)
+        grown.integers[: len(runs.integers)] = runs.integers
+        grown.floats[: len(runs.floats)] = runs.floats
+        return grown._replace(nodes=runs.nodes)
+
+    def _grow_runs(self) -> None:
+        waiting = int((self.loaded.integers.shape[0]) + 2)
+        old = len(self.runs.integers)
+        grown = self._larger(self.runs, min(max(2 * old, waiting), max(self.limits.runs, waiting)))
+        # The empty run stands in the last row.
+        grown.integers[-1], grown.floats[-1] = self.runs.integers[-1], self.runs.floats[-1]
+        self.runs = grown
+
+    def _grow_nodes(self) -> None:
+        cursor = self.cursor
+        n_loaded = len(self.loaded.integers) if cursor[L.CURSOR_LOADED] else 0
+        live, saved = int(cursor[L.CURSOR_LIVE]), int(cursor[L.CURSOR_SAVED])
+        kept, below = compact_nodes(
+            self.runs.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, live,
+            self.saved.integers, saved, self.loaded.integers, n_loaded, int(cursor[L.CURSOR_LOADED]),
+        )  # fmt: skip
+        cursor[L.CURSOR_NODES], cursor[L.CURSOR_LOADED] = kept, below
+        size = len(self.runs.nodes)
+        if kept > size // 2:
+            nodes = np.zeros((min(2 * size, self.limits.buffer_nodes), 4), np.int64)
+            nodes[:size] = self.runs.nodes[: len(nodes)]
+            self.runs = self.runs._replace(nodes=nodes)
+
+    def _grow_output(self) -> None:
+        """Make sure that the largest possible output of one step fits into the emptied arrays."""
+        state = self.program.state_rows
+        moves = max(row[L.STATE_TRANSITIONS_END] - row[L.STATE_TRANSITIONS] for row in state) + 2
+        nodes = self.runs.nodes[: max(1, int(self.cursor[L.CURSOR_NODES]))]
+        needed = moves * (int(nodes[:, 3].max()) + 3) * 2
+        if needed > len(self.matches.bindings):
+            self.matches = Matches(np.zeros((needed, 2), np.int64), np.zeros(max(needed, _BINDINGS), np.int64))
+
+    def _finish(self) -> tuple[MatchSet, RunState]:
+        cursor, counters = self.cursor, self.counters
+        counters.condition_evaluations = int(cursor[L.CURSOR_EVALUATIONS])
+        counters.runs_created = int(cursor[L.CURSOR_CREATED])
+        counters.peak_runs = int(cursor[L.CURSOR_PEAK])
+        saved = int(cursor[L.CURSOR_SAVED])
+        kept, _ = compact_nodes(
+            self.runs.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, 0,
+            self.saved.integers, saved, self.loaded.integers, 0, 0,
+        )  # fmt: skip
+        runs = RunState(
+            self.saved.integers[:saved].copy(), self.saved.floats[:saved].copy(), self.runs.nodes[:kept].copy()
+        )
+        return concat(self.chunks) if self.chunks else no_matches(), runs

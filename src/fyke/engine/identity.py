@@ -1,0 +1,171 @@
+"""``match_id``: a hash of the query's meaning and the bound rows, the same in batch and stream."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.jit import jit
+from fyke.engine.matchset import MatchSet
+
+_SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+_NULL = np.uint64(0x165667B19E3779F9)
+
+
+@jit
+def mix(value):
+    """Spread the bits of a 64-bit number (the finaliser of SplitMix64)."""
+    value = np.uint64(value)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@jit
+def add_numbers(hashes, numbers, valid):
+    """Fold a column of 64-bit numbers into the two hashes of every row."""
+    for k in range(hashes.shape[0]):
+        word = mix(numbers[k]) if valid[k] else _NULL
+        for h in range(2):
+            hashes[k, h] = mix(hashes[k, h] * np.uint64(31) + word + _SEEDS[h])
+
+
+@jit
+def hash_strings(offsets, data, result):
+    """Hash the byte strings between neighbouring offsets (FNV-1a)."""
+    for k in range(len(result)):
+        value = np.uint64(14695981039346656037)
+        for at in range(offsets[k], offsets[k + 1]):
+            value = (value ^ np.uint64(data[at])) * np.uint64(1099511628211)
+        result[k] = value ^ np.uint64(offsets[k + 1] - offsets[k])
+
+
+@jit
+def fold_matches(offsets, positions, variables, rows, hashes, seed, result):
+    """Fold the bound rows of every match, with their variables, into 128 bits."""
+    for m in range(len(offsets) - 1):
+        for h in range(2):
+            value = seed[h]
+            for k in range(offsets[m], offsets[m + 1]):
+                value = mix(value * np.uint64(31) + hashes[rows[positions[k]], h] + np.uint64(variables[k]) * _SEEDS[h])
+            result[m, h] = value
+
+
+@jit
+def write_hex(numbers, text):
+    """Write each row of two 64-bit numbers as 32 hexadecimal digits."""
+    for m in range(numbers.shape[0]):
+        for h in range(2):
+            for digit in range(16):
+                nibble = (numbers[m, h] >> np.uint64(60 - 4 * digit)) & np.uint64(15)
+                text[m, 16 * h + digit] = nibble + (48 if nibble < 10 else 87)
+
+
+def match_ids(matches: MatchSet, table: pa.Table, columns: tuple[str, ...], events: Array, fingerprint: str) -> pa.Array:
+    """Return the identifier of every match as 32 hexadecimal digits.
+
+    A row is known by the values of ``columns``; of rows equal in all of them, by its number in
+    processing order.
+    """
+    if len(matches) == 0:
+        return pa.array([], pa.string())
+    used = _with_twins(np.unique(matches.positions), events)
+    hashes = row_hashes(table.select(list(columns)).take(pa.array(used)))
+    _number_twins(hashes, used, events)
+    rows = np.zeros(table.num_rows, np.int64)
+    rows[used] = np.arange(len(used))
+    digest = hashlib.blake2b(fingerprint.encode(), digest_size=16).digest()
+    seed = np.frombuffer(digest, np.uint64).copy()
+    result = np.empty((len(matches), 2), np.uint64)
+    fold_matches(matches.offsets, matches.positions, matches.variables, rows, hashes, seed, result)
+    text = np.empty((len(matches), 32), np.uint8)
+    write_hex(result, text)
+    offsets = np.arange(0, 32 * (len(matches) + 1), 32, dtype=np.int64)
+    if len(matches) * 32 < 2**31:
+        return pa.StringArray.from_buffers(len(matches), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text))
+    return pa.LargeStringArray.from_buffers(len(matches), pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def _same_moment(events: Array, rows: Array, others: Array) -> Array:
+    same = events[L.EVENT_END][rows] == events[L.EVENT_END][others]
+    return np.asarray(same & (events[L.EVENT_SEGMENT][rows] == events[L.EVENT_SEGMENT][others]))
+
+
+def _with_twins(used: Array, events: Array) -> Array:
+    """Add the rows that share partition and time with a used one: they may be equal to it."""
+    total = events.shape[1]
+    frontier = used
+    found = np.zeros(total, bool)
+    found[used] = True
+    for step in (-1, 1):
+        frontier = used
+        while len(frontier):
+            inside = frontier[(frontier + step >= 0) & (frontier + step < total)]
+            frontier = (inside + step)[_same_moment(events, inside, inside + step)]
+            frontier = frontier[~found[frontier]]
+            found[frontier] = True
+    return np.flatnonzero(found)
+
+
+def _number_twins(hashes: Array, used: Array, events: Array) -> None:
+    """Give equal rows of one moment different hashes, in processing order."""
+    if len(used) < 2:
+        return
+    order = np.lexsort((used, hashes[:, 1], hashes[:, 0]))
+    equal = (hashes[order][1:] == hashes[order][:-1]).all(axis=1)
+    equal &= _same_moment(events, used[order][1:], used[order][:-1])
+    if not equal.any():
+        return
+    number = np.zeros(len(used), np.int64)
+    for k in np.flatnonzero(equal):
+        number[k + 1] = number[k] + 1
+    twin = number > 0
+    for h in range(2):
+        hashes[order[twin], h] += number[twin].astype(np.uint64) * _SEEDS[h]
+
+
+def row_hashes(table: pa.Table) -> Array:
+    """Return two 64-bit hashes of every row."""
+    hashes = np.empty((table.num_rows, 2), np.uint64)
+    hashes[:, 0], hashes[:, 1] = _SEEDS
+    for column in table.columns:
+        array = column.combine_chunks()
+        array = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        add_numbers(hashes, _column_words(array), valid)
+    return hashes
+
+
+def _column_words(array: pa.Array) -> Array:
+    kind = array.type
+    if pa.types.is_timestamp(kind):
+        array = array.cast(pa.timestamp("us", tz=kind.tz), safe=False).cast(pa.int64())
+    elif pa.types.is_duration(kind):
+        array = array.cast(pa.duration("us"), safe=False).cast(pa.int64())
+    elif pa.types.is_date(kind):
+        array = array.cast(pa.date32()).cast(pa.int32())
+    if pa.types.is_floating(array.type):
+        floats = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
+        return np.where(np.isnan(floats), np.nan, floats).view(np.uint64)
+    if pa.types.is_integer(array.type) or pa.types.is_boolean(array.type) or pa.types.is_null(array.type):
+        return np.asarray(array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)).view(np.uint64)
+    return _bytes_words(array)
+
+
+def _bytes_words(array: pa.Array) -> Array:
+    """Hash strings, and whatever else there is (decimals, lists, structs) by its text."""
+    if pa.types.is_nested(array.type):
+        array = pa.array([None if value is None else repr(value) for value in array.to_pylist()], pa.string())
+    elif pa.types.is_decimal(array.type):
+        array = array.cast(pa.string())
+    binary = array.cast(pa.large_binary()).fill_null(b"")
+    binary = pa.concat_arrays([binary]) if binary.offset else binary
+    offsets = np.frombuffer(binary.buffers()[1], np.int64)[: len(binary) + 1]
+    data = np.frombuffer(binary.buffers()[2] or b"\0", np.uint8)
+    words = np.empty(len(binary), np.uint64)
+    hash_strings(offsets, data, words)
+    return words

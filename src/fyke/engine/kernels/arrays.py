@@ -1,0 +1,63 @@
+"""The arrays kernels work on, in bundles that Numba passes along as they are."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+class Data(NamedTuple):
+    """The events of a call, read only.
+
+    ``events`` has the rows of ``layout.EVENT_*``; ``cols_i`` and ``cols_f`` one row per derived
+    column of that type, with ``valid_*`` beside them; list columns are offsets in ``lists`` into
+    ``values``; ``addresses`` are those of user functions.
+    """
+
+    events: Array
+    cols_i: Array
+    cols_f: Array
+    valid_i: Array
+    valid_f: Array
+    lists: Array
+    values: Array
+    addresses: Array
+
+
+class Scratch(NamedTuple):
+    """Room for the evaluation of one condition, and for the elements of one substitution."""
+
+    slots: Array
+    lengths: Array
+    stack_i: Array
+    stack_f: Array
+    nulls: Array
+
+
+class Runs(NamedTuple):
+    """Live runs, a row of integers and a row of floats each, and the buffer of their bindings."""
+
+    integers: Array
+    floats: Array
+    nodes: Array  # position, variable, previous node, depth
+
+
+class Matches(NamedTuple):
+    """Matches as they leave the kernel: ``bindings`` (position, variable) in processing order."""
+
+    bindings: Array
+    offsets: Array
+
+
+def make_scratch(variables: int, depth: int) -> Scratch:
+    """Return scratch arrays for a number of variables and a depth of the evaluation stack."""
+    return Scratch(
+        np.zeros(max(1, 4 * variables), np.int64),
+        np.zeros(max(1, variables), np.int64),
+        np.zeros(max(1, depth), np.int64),
+        np.zeros(max(1, depth), np.float64),
+        np.zeros(max(1, depth), np.uint8),
+    )

@@ -1,0 +1,176 @@
+"""Numbers shared by the compiler (:mod:`fyke.engine.program`) and the kernels: codes and offsets.
+
+A program is one int64 array.  Its head holds settings and the offsets of its tables; a condition
+is a stretch of four-word instructions.  Nothing here is generated per query.
+"""
+
+from __future__ import annotations
+
+# --- head of a program ------------------------------------------------------------------
+HEAD_VARIABLES = 0
+HEAD_STRATEGY = 1
+HEAD_WINDOW_KIND = 2  # one of the WINDOW_ codes
+HEAD_WINDOW = 3
+HEAD_FLOATS = 4  # float accumulators of a run
+HEAD_INTEGERS = 5  # integer accumulators of a run
+HEAD_VARIABLE_TABLE = 6
+HEAD_STATE_TABLE = 7
+HEAD_TRANSITION_TABLE = 8
+HEAD_CHECK_TABLE = 9
+HEAD_CONDITION_TABLE = 10
+HEAD_EACH_TABLE = 11
+HEAD_CODE = 12
+HEAD_ACCUMULATOR_TABLE = 13
+HEAD_ABSENCE_TABLE = 14
+HEAD_RUN_INTEGERS = 15  # width of a run
+HEAD_RUN_FLOATS = 16
+HEAD_STATES = 18
+HEAD_ABSENCES = 19
+HEAD_ALL_VARIABLES = 20  # those of absences included
+HEAD_SIZE = 21
+
+WINDOW_NONE, WINDOW_TIME, WINDOW_EVENTS = 0, 1, 2
+
+ANY, NEXT, GREEDY, PARTITION, STRICT = 0, 1, 2, 3, 4
+
+# --- variable table ---------------------------------------------------------------------
+VAR_MINIMUM = 0
+VAR_MAXIMUM = 1
+VAR_GROUP = 2
+VAR_ROLE = 3  # bit mask with the one bit of its role
+VAR_BEFORE = 4  # bit mask of the positive variables ordered before it
+VAR_ACCUMULATORS = 5  # first row in the accumulator table
+VAR_ACCUMULATORS_END = 6
+VAR_AFTER = 7  # bit mask of the positive variables ordered after it (used for absences)
+VAR_SIZE = 8
+UNBOUNDED = 2**62
+
+# --- state table: a state is a downward-closed set of variables -----------------------------
+STATE_BOUND = 0  # bit mask
+STATE_COMPLETE = 1  # every variable is bound
+STATE_TRANSITIONS = 2
+STATE_TRANSITIONS_END = 3
+STATE_FINAL_CHECKS = 4  # conditions on groups that are still open
+STATE_FINAL_CHECKS_END = 5
+STATE_EXPANDED = 6
+STATE_ROLES = 7  # roles that can move a run out of this state or extend it
+STATE_OPEN = 8  # some group can still be extended
+STATE_SIZE = 9
+
+# --- transition table ---------------------------------------------------------------------
+MOVE_VARIABLE = 0
+MOVE_EXTENDS = 1
+MOVE_CLOSES = 2  # bit mask of the open groups that this start closes
+MOVE_TARGET = 3
+MOVE_CHECKS = 4
+MOVE_CHECKS_END = 5
+MOVE_FULL_TARGET = 6  # target if the group then holds its maximum
+MOVE_FULL_CHECKS = 7
+MOVE_FULL_CHECKS_END = 8
+MOVE_SIZE = 9
+
+# --- check table: a condition, and how to evaluate it ----------------------------------------
+CHECK_CONDITION = 0
+CHECK_EVERY = 1  # 1: for every combination of elements; 0: for the new element alone
+CHECK_SIZE = 2
+
+# --- condition table ------------------------------------------------------------------------
+CONDITION_CODE = 0
+CONDITION_CODE_END = 1
+CONDITION_EACH = 2
+CONDITION_EACH_END = 3
+CONDITION_SIZE = 4
+
+EACH_VARIABLE = 0
+EACH_LAGGED = 1
+EACH_SIZE = 2
+
+# --- accumulator table ------------------------------------------------------------------------
+ACC_KIND = 0
+ACC_COLUMN = 1
+ACC_TYPED = 2  # 0 integer column, 1 float column
+ACC_SLOT = 3  # first of its integers in a run
+ACC_FLOATS = 4  # first of its floats in a run
+ACC_SIZE = 5
+ACC_COUNT, ACC_SUM_I, ACC_SUM_F, ACC_MOMENTS, ACC_MIN, ACC_MAX = 0, 1, 2, 3, 4, 5
+
+# --- absence table (one row per absence, nested ones after their parent) ---------------------------
+ABSENCE_PARENT = 0  # -1 for an absence beside the positive part
+ABSENCE_VARIABLES = 1  # first variable number
+ABSENCE_VARIABLES_END = 2
+ABSENCE_CHECKS = 3
+ABSENCE_CHECKS_END = 4
+ABSENCE_SIZE = 5
+
+# --- a run: one row of integers, one row of floats -------------------------------------------
+RUN_STATE = 0
+RUN_NODE = 1
+RUN_START = 2  # smallest start time of its events
+RUN_FIRST = 3  # position of its first event
+RUN_VARIABLES = 4  # then RUN_VARIABLE_SIZE integers a variable, then the integer accumulators
+RUN_COUNT = 0
+RUN_FIRST_OF = 1
+RUN_LAST_OF = 2
+RUN_BARRIER = 3  # position of the event of the variable that ends last
+RUN_VARIABLE_SIZE = 4
+
+# --- element slots a condition can load from, four a variable -----------------------------------
+SLOT_CURRENT, SLOT_FIRST, SLOT_LAST, SLOT_PREVIOUS = 0, 1, 2, 3
+SLOTS = 4
+
+# --- rows of the event array ----------------------------------------------------------------
+EVENT_START = 0
+EVENT_END = 1
+EVENT_LOW = 2  # x is before y exactly if high of x < low of y
+EVENT_HIGH = 3
+EVENT_ROLES = 4
+EVENT_INDEX = 5  # number of the event within its partition, for WITHIN n EVENTS
+EVENT_SEGMENT = 6  # number of its partition
+EVENT_SIZE = 7
+
+# --- instructions ----------------------------------------------------------------------------
+LOAD_I, LOAD_F, CONST_I, CONST_F, NULL = 0, 1, 2, 3, 4
+ACC_LOAD_I, ACC_LOAD_F, ACC_AVERAGE, ACC_DEVIATION, ACC_ELEMENT_I, ACC_ELEMENT_F, LENGTH = 5, 6, 7, 8, 9, 10, 11
+TO_FLOAT, SCALE_UP, SCALE_TO_FLOAT = 12, 13, 14
+ADD_I, SUB_I, MUL_I, MOD_I, NEG_I = 15, 16, 17, 18, 19
+ADD_F, SUB_F, MUL_F, DIV_F, MOD_F, NEG_F = 20, 21, 22, 23, 24, 25
+EQ_I, NE_I, LT_I, LE_I, GT_I, GE_I = 26, 27, 28, 29, 30, 31
+EQ_F, NE_F, LT_F, LE_F, GT_F, GE_F = 32, 33, 34, 35, 36, 37
+AND, OR, NOT, IS_NULL = 38, 39, 40, 41
+ABS_I, ABS_F, SIGN_F, SQRT, EXP, LN, LOG10, LOG2, POW, FLOOR, CEIL = 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52
+LEAST_I, LEAST_F, GREATEST_I, GREATEST_F = 53, 54, 55, 56
+COALESCE_I, COALESCE_F, NULLIF_I, NULLIF_F, IF_I, IF_F = 57, 58, 59, 60, 61, 62
+CORRELATION, CALL = 63, 64
+COMPARE_LOADS_I, COMPARE_LOADS_F = 65, 66  # two loads and a comparison in one
+INSTRUCTION_SIZE = 6
+
+FALSE, TRUE, UNKNOWN = 0, 1, 2
+
+# --- what a kernel call ends with ---------------------------------------------------------------
+DONE = 0
+NEED_STATE = 1
+NEED_RUNS = 2
+NEED_NODES = 3
+NEED_OUTPUT = 4
+NEED_SAVED = 5
+LIMIT_RUNS = 6
+LIMIT_NODES = 7
+LIMIT_STEPS = 8
+
+# --- cursor: where a kernel call goes on ----------------------------------------------------------
+CURSOR_SEGMENT = 0
+CURSOR_EVENT = 1  # -1: the segment is not entered yet
+CURSOR_RUN = 2
+CURSOR_LIVE = 3  # runs alive
+CURSOR_BEFORE = 4  # runs alive before this event (those it has created come after)
+CURSOR_NODES = 5
+CURSOR_MATCHES = 6
+CURSOR_BINDINGS = 7  # length of the output
+CURSOR_DETAIL = 8  # the state that is needed
+CURSOR_STEPS = 9
+CURSOR_SAVED = 10  # runs saved for the next call
+CURSOR_LOADED = 11  # runs of the state consumed so far
+CURSOR_EVALUATIONS = 12
+CURSOR_CREATED = 13
+CURSOR_PEAK = 14
+CURSOR_SIZE = 16

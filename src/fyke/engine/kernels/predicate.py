@@ -1,0 +1,365 @@
+"""Conditions as data: a small typed stack machine that evaluates them inside the kernels.
+
+``slots`` holds, four a variable, the positions of the elements a condition may load from;
+``before_*`` the accumulators of the elements before the current one, ``after_*`` those of all.
+Null is a flag beside the value, logic is three-valued, NaN equals itself and is greatest.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.external import call_external
+
+_BIG = np.int64(2**63 - 1)
+_SMALL = np.int64(-(2**63))
+
+
+@jit
+def compare_floats(x, y):
+    """Return -1, 0 or 1 in Spark's order: NaN equals NaN and is greater than everything else."""
+    if x != x:
+        return 0 if y != y else 1
+    if y != y:
+        return -1
+    return -1 if x < y else (1 if x > y else 0)
+
+
+@jit
+def decide(order, operator):
+    """Turn an order (-1, 0, 1) into the truth of the operator numbered from EQ."""
+    if operator == 0:
+        return 1 if order == 0 else 0
+    if operator == 1:
+        return 1 if order != 0 else 0
+    if operator == 2:
+        return 1 if order < 0 else 0
+    if operator == 3:
+        return 1 if order <= 0 else 0
+    if operator == 4:
+        return 1 if order > 0 else 0
+    return 1 if order >= 0 else 0
+
+
+@jit
+def correlation(lists, values, first, second, x, y):
+    """Pearson's correlation of two lists, or NaN flagged by the second result as undefined."""
+    a, a_end = lists[first, x], lists[first, x + 1]
+    b, b_end = lists[second, y], lists[second, y + 1]
+    n = a_end - a
+    if n != b_end - b or n < 2:
+        return 0.0, 1
+    mean_x, mean_y = 0.0, 0.0
+    for i in range(n):
+        mean_x += values[a + i]
+        mean_y += values[b + i]
+    mean_x /= n
+    mean_y /= n
+    xx, yy, xy = 0.0, 0.0, 0.0
+    for i in range(n):
+        dx, dy = values[a + i] - mean_x, values[b + i] - mean_y
+        xx += dx * dx
+        yy += dy * dy
+        xy += dx * dy
+    if xx <= 0.0 or yy <= 0.0:
+        return 0.0, 1
+    return xy / math.sqrt(xx * yy), 0
+
+
+@jit
+def integer_arithmetic(op, x, y):
+    """Return (result, null) of int64 arithmetic; what leaves int64 is null."""
+    if op == L.ADD_I:
+        r = x + y
+        return r, 1 if ((x ^ r) & (y ^ r)) < 0 else 0
+    if op == L.SUB_I:
+        r = x - y
+        return r, 1 if ((x ^ y) & (x ^ r)) < 0 else 0
+    if op == L.MUL_I:
+        r = x * y
+        if x != 0 and ((x == -1 and y == _SMALL) or (x != -1 and r // x != y)):
+            return np.int64(0), 1
+        return r, 0
+    if y == 0:
+        return np.int64(0), 1
+    if y == -1:
+        return np.int64(0), 0
+    r = x % y
+    if r != 0 and (r < 0) != (x < 0):
+        r -= y
+    return r, 0
+
+
+@jit
+def float_arithmetic(op, x, y):
+    """Return (result, null) of float arithmetic; division by zero is null."""
+    if op == L.ADD_F:
+        return x + y, 0
+    if op == L.SUB_F:
+        return x - y, 0
+    if op == L.MUL_F:
+        return x * y, 0
+    if op == L.POW:
+        return x**y, 0
+    if y == 0.0:
+        return 0.0, 1
+    return (x / y, 0) if op == L.DIV_F else (np.fmod(x, y), 0)
+
+
+@jit
+def float_function(op, x):
+    """Return (result, null) of a function of one float."""
+    if op == L.ABS_F:
+        return abs(x), 0
+    if op == L.SIGN_F:
+        return (x if x != x else (1.0 if x > 0 else (-1.0 if x < 0 else 0.0))), 0
+    if op == L.SQRT:
+        return (math.sqrt(x) if x >= 0.0 else np.nan), 0
+    if op == L.EXP:
+        return np.exp(x), 0
+    if x <= 0.0:
+        return 0.0, 1
+    if op == L.LN:
+        return math.log(x), 0
+    return (math.log10(x), 0) if op == L.LOG10 else (math.log2(x), 0)
+
+
+@jit
+def load_aggregate(op, a, b, state_i, state_f, sp, data, scratch):
+    """Push the value of an accumulator that starts at slot ``a``; ``b`` is its count, or a column."""
+    scratch.nulls[sp] = 0
+    if op == L.ACC_LOAD_I:
+        scratch.stack_i[sp] = state_i[a]
+        if b >= 0:  # a sum: null without values, or if it has left int64 (the carry says so)
+            scratch.nulls[sp] = 1 if state_i[b] == 0 or state_i[b + 1] != 0 else 0
+    elif op == L.ACC_LOAD_F:
+        scratch.stack_f[sp] = state_f[a]
+        scratch.nulls[sp] = 1 if state_i[b] == 0 else 0
+    elif op == L.ACC_AVERAGE:
+        scratch.nulls[sp] = 1 if state_i[b] == 0 else 0
+        scratch.stack_f[sp] = state_f[a] / max(1, state_i[b])
+    elif op == L.ACC_DEVIATION:
+        scratch.nulls[sp] = 1 if state_i[b] < 2 else 0
+        scratch.stack_f[sp] = math.sqrt(max(0.0, state_f[a + 1]) / max(1, state_i[b] - 1))
+    else:
+        p = state_i[a]
+        scratch.nulls[sp] = 1 if p < 0 else 0
+        if op == L.ACC_ELEMENT_I:
+            scratch.stack_i[sp] = data.cols_i[b, max(p, 0)]
+        else:
+            scratch.stack_f[sp] = data.cols_f[b, max(p, 0)]
+
+
+@jit
+def compare_loads(program, at, op, data, scratch):
+    """Return (truth, null) of a comparison of two loaded attributes, the most common condition."""
+    a, b = program[at + 1], program[at + 3]
+    x, y = scratch.slots[program[at + 2]], scratch.slots[program[at + 4]]
+    if op == L.COMPARE_LOADS_I:
+        null = 0 if data.valid_i[a, x] and data.valid_i[b, y] else 1
+        left, right = data.cols_i[a, x], data.cols_i[b, y]
+        order = -1 if left < right else (1 if left > right else 0)
+    else:
+        null = 0 if data.valid_f[a, x] and data.valid_f[b, y] else 1
+        order = compare_floats(data.cols_f[a, x], data.cols_f[b, y])
+    return decide(order, program[at + 5]), null
+
+
+@jit
+def load(op, a, b, sp, constants, data, scratch):
+    """Push an attribute or a constant."""
+    scratch.nulls[sp] = 0
+    if op == L.LOAD_I:
+        at = scratch.slots[b]
+        scratch.stack_i[sp] = data.cols_i[a, at]
+        scratch.nulls[sp] = 0 if data.valid_i[a, at] else 1
+    elif op == L.LOAD_F:
+        at = scratch.slots[b]
+        scratch.stack_f[sp] = data.cols_f[a, at]
+        scratch.nulls[sp] = 0 if data.valid_f[a, at] else 1
+    elif op == L.CONST_I:
+        scratch.stack_i[sp] = a
+    elif op == L.CONST_F:
+        scratch.stack_f[sp] = constants[a]
+    else:
+        scratch.nulls[sp] = 1
+        scratch.stack_i[sp] = 0
+        scratch.stack_f[sp] = 0.0
+
+
+@jit
+def evaluate(program, constants, condition, before_i, before_f, after_i, after_f, data, scratch):
+    """Return FALSE, TRUE or UNKNOWN: the truth of a condition for the elements in ``scratch.slots``."""
+    row = program[L.HEAD_CONDITION_TABLE] + condition * L.CONDITION_SIZE
+    at = program[L.HEAD_CODE] + program[row + L.CONDITION_CODE] * L.INSTRUCTION_SIZE
+    end = program[L.HEAD_CODE] + program[row + L.CONDITION_CODE_END] * L.INSTRUCTION_SIZE
+    sp = 0
+    while at < end:
+        op = program[at]
+        a, b = program[at + 1], program[at + 2]
+        if op >= L.COMPARE_LOADS_I:
+            truth, null = compare_loads(program, at, op, data, scratch)
+            scratch.stack_i[sp] = truth
+            scratch.nulls[sp] = null
+            sp += 1
+        elif op <= L.NULL:
+            load(op, a, b, sp, constants, data, scratch)
+            sp += 1
+        elif op < L.LENGTH:
+            if program[at + 3] == 0:
+                load_aggregate(op, a, b, before_i, before_f, sp, data, scratch)
+            else:
+                load_aggregate(op, a, b, after_i, after_f, sp, data, scratch)
+            sp += 1
+        elif op == L.LENGTH:
+            scratch.stack_i[sp] = scratch.lengths[a]
+            scratch.nulls[sp] = 0
+            sp += 1
+        else:
+            sp = operate(program, at, op, constants, data, scratch, sp)
+        at += L.INSTRUCTION_SIZE
+    if scratch.nulls[0]:
+        return L.UNKNOWN
+    return L.TRUE if scratch.stack_i[0] != 0 else L.FALSE
+
+
+@jit
+def operate(program, at, op, constants, data, scratch, sp):
+    """Apply an operator to the top of the stack and return the new height."""
+    stack_i, stack_f, nulls = scratch.stack_i, scratch.stack_f, scratch.nulls
+    top, under = sp - 1, sp - 2
+    if op <= L.SCALE_TO_FLOAT:
+        if op == L.TO_FLOAT:
+            stack_f[top] = float(stack_i[top])
+        elif op == L.SCALE_UP:
+            scaled, overflow = integer_arithmetic(L.MUL_I, stack_i[top], program[at + 1])
+            stack_i[top] = scaled
+            nulls[top] |= overflow
+        else:
+            stack_f[top] = stack_i[top] / constants[program[at + 1]]
+        return sp
+    if op == L.NEG_I:
+        nulls[top] |= 1 if stack_i[top] == _SMALL else 0
+        stack_i[top] = -stack_i[top]
+        return sp
+    if op == L.NEG_F:
+        stack_f[top] = -stack_f[top]
+        return sp
+    if op <= L.MOD_I:
+        whole, null = integer_arithmetic(op, stack_i[under], stack_i[top])
+        stack_i[under] = whole
+        nulls[under] |= nulls[top] | null
+        return top
+    if op <= L.MOD_F or op == L.POW:
+        real, null = float_arithmetic(op, stack_f[under], stack_f[top])
+        stack_f[under] = real
+        nulls[under] |= nulls[top] | null
+        return top
+    if op <= L.GE_F:
+        if op <= L.GE_I:
+            x, y = stack_i[under], stack_i[top]
+            stack_i[under] = decide(-1 if x < y else (1 if x > y else 0), op - L.EQ_I)
+        else:
+            stack_i[under] = decide(compare_floats(stack_f[under], stack_f[top]), op - L.EQ_F)
+        nulls[under] |= nulls[top]
+        return top
+    if op <= L.IS_NULL:
+        return logic(op, stack_i, nulls, sp)
+    if op <= L.CEIL:
+        return numeric_function(op, stack_i, stack_f, nulls, sp)
+    if op < L.CORRELATION:
+        return choice(op, stack_i, stack_f, nulls, sp)
+    return list_or_user_function(program, at, op, data, scratch, sp)
+
+
+@jit
+def list_or_user_function(program, at, op, data, scratch, sp):
+    """CORRELATION of two lists, or CALL of a registered function."""
+    if op == L.CORRELATION:
+        x, y = scratch.slots[program[at + 2]], scratch.slots[program[at + 4]]
+        value, null = correlation(data.lists, data.values, program[at + 1], program[at + 3], x, y)
+        scratch.stack_f[sp] = value
+        scratch.nulls[sp] = null
+        return sp + 1
+    count = program[at + 2]
+    first = sp - count
+    missing = 0
+    for k in range(first, sp):
+        missing |= scratch.nulls[k]
+    if missing == 0:
+        scratch.stack_f[first] = call_external(data.addresses[program[at + 1]], count, scratch.stack_f, first)
+    scratch.nulls[first] = missing
+    return first + 1
+
+
+@jit
+def logic(op, stack_i, nulls, sp):
+    """Three-valued AND, OR, NOT, and IS NULL."""
+    top, under = sp - 1, sp - 2
+    if op == L.NOT:
+        stack_i[top] = 1 - stack_i[top]
+        return sp
+    if op == L.IS_NULL:
+        stack_i[top] = nulls[top]
+        nulls[top] = 0
+        return sp
+    absorbing = 0 if op == L.AND else 1
+    left_known = nulls[under] == 0
+    right_known = nulls[top] == 0
+    if (left_known and stack_i[under] == absorbing) or (right_known and stack_i[top] == absorbing):
+        stack_i[under] = absorbing
+        nulls[under] = 0
+    else:
+        stack_i[under] = 1 - absorbing
+        nulls[under] = 0 if left_known and right_known else 1
+    return top
+
+
+@jit
+def numeric_function(op, stack_i, stack_f, nulls, sp):
+    """Functions of one number."""
+    top = sp - 1
+    if op == L.ABS_I:
+        nulls[top] |= 1 if stack_i[top] == _SMALL else 0
+        stack_i[top] = abs(stack_i[top])
+    elif op == L.FLOOR or op == L.CEIL:
+        x = math.floor(stack_f[top]) if op == L.FLOOR else math.ceil(stack_f[top])
+        if nulls[top] == 0 and not (-9.2e18 < stack_f[top] < 9.2e18):
+            nulls[top] = 1
+        stack_i[top] = np.int64(x) if nulls[top] == 0 else 0
+    else:
+        stack_f[top], null = float_function(op, stack_f[top])
+        nulls[top] |= null
+    return sp
+
+
+@jit
+def choice(op, stack_i, stack_f, nulls, sp):
+    """LEAST, GREATEST, COALESCE, NULLIF, IF."""
+    top, under = sp - 1, sp - 2
+    if op == L.IF_I or op == L.IF_F:
+        test = sp - 3
+        chosen = under if nulls[test] == 0 and stack_i[test] != 0 else top
+        stack_i[test], stack_f[test], nulls[test] = stack_i[chosen], stack_f[chosen], nulls[chosen]
+        return under
+    take_right = False
+    if nulls[under]:
+        take_right = op != L.NULLIF_I and op != L.NULLIF_F
+    elif nulls[top] == 0 and op < L.COALESCE_I or op >= L.NULLIF_I and nulls[top] == 0:
+        if op == L.LEAST_I or op == L.GREATEST_I or op == L.NULLIF_I:
+            order = -1 if stack_i[under] < stack_i[top] else (1 if stack_i[under] > stack_i[top] else 0)
+        else:
+            order = compare_floats(stack_f[under], stack_f[top])
+        if op == L.LEAST_I or op == L.LEAST_F:
+            take_right = order > 0
+        elif op == L.GREATEST_I or op == L.GREATEST_F:
+            take_right = order < 0
+        elif order == 0:
+            nulls[under] = 1
+    if take_right:
+        stack_i[under], stack_f[under], nulls[under] = stack_i[top], stack_f[top], nulls[top]
+    return top

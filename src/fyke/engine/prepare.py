@@ -1,0 +1,67 @@
+"""A table of events to a prepared batch: roles and derived columns, computed by Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fyke.engine.evaluate import Column, evaluate
+from fyke.language.ast import Expression, Reference
+from fyke.plan.plan import ROLES, physical
+from fyke.plan.pushdown import Pushed
+
+
+def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
+    """Return the types of the derived columns, learnt from a table without rows."""
+    columns: Mapping[str, pa.DataType] = pushed.analysed.schema.columns
+    nothing = pa.table({name: pa.array([], kind) for name, kind in columns.items()})
+    return {derived.name: _derive(nothing, derived.expression).type for derived in pushed.derived}
+
+
+def prepare(table: pa.Table, pushed: Pushed) -> pa.Table:
+    """Return the prepared batch of a table: needed attributes, roles, derived columns."""
+    columns = {name: table.column(name) for name in pushed.needed}
+    columns[ROLES] = pa.chunked_array([_roles(table, pushed)])
+    for derived in pushed.derived:
+        name = physical(derived)
+        if name not in columns:
+            columns[name] = pa.chunked_array([_derive(table, derived.expression)])
+    return pa.table(columns)
+
+
+def _derive(table: pa.Table, expression: Expression) -> pa.Array:
+    value = evaluate(expression, lambda node: _column(table, node))
+    return value if isinstance(value, pa.Array) else pa.repeat(value, table.num_rows)
+
+
+def _column(table: pa.Table, node: Expression) -> Column | None:
+    if not isinstance(node, Reference):
+        return None
+    array = table.column(node.path[0]).combine_chunks()
+    for name in node.path[1:]:
+        array = pc.struct_field(array, name)
+    return array
+
+
+def _roles(table: pa.Table, pushed: Pushed) -> pa.Array:
+    """Return, as bits, the roles each row can play."""
+    roles = np.zeros(table.num_rows, np.int64)
+    type_column = pushed.analysed.schema.type_column
+    codes: dict[str, int] = {}
+    if type_column is not None:
+        column = table.column(type_column).combine_chunks()
+        encoded = column if isinstance(column, pa.DictionaryArray) else column.cast(pa.string()).dictionary_encode()
+        numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        codes = {str(value): code for code, value in enumerate(encoded.dictionary.to_pylist())}
+    for role in pushed.roles:
+        holds = np.ones(table.num_rows, bool)
+        if role.type is not None and type_column is not None:
+            holds = numbers == codes.get(role.type, -2)
+        for condition in role.conditions:
+            truth = _derive(table, condition)
+            holds = holds & pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
+        roles |= holds.astype(np.int64) << role.bit
+    return pa.array(roles)

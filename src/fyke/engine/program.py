@@ -1,0 +1,268 @@
+"""One OR-free alternative to a program for the kernels: tables of integers, states on demand.
+
+An automaton state is a downward-closed set of variables ([S] Def. 4.1; for a chain [N]'s states),
+refined by the groups that hold their maximum.  :meth:`Program.expand` builds a state's transitions
+when a run first needs them, so that a set of n variables does not cost 2ⁿ states up front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from fyke.engine.compile_condition import Code, ColumnUse, Compiler
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import Array
+from fyke.language.ast import Strategy, WindowKind
+from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
+
+_STRATEGY = {
+    Strategy.ANY: L.ANY,
+    Strategy.ROBUST: L.ANY,  # all matches first; the robust ones are picked from them
+    Strategy.NEXT: L.NEXT,
+    Strategy.GREEDY: L.GREEDY,
+    Strategy.PARTITION: L.PARTITION,
+    Strategy.STRICT: L.STRICT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all alternatives of a query share."""
+
+    columns: Mapping[str, ColumnUse]
+    strategy: Strategy
+    window_kind: WindowKind | None
+    window: int | None
+    tick: int
+    scale: int
+    functions: Mapping[str, int]
+    text: str | None
+
+
+@dataclass(slots=True)
+class _Placed:
+    """A condition with its number and the bit masks of its variables."""
+
+    number: int
+    needs: int
+    each: int
+    lagged: int
+    whole: int
+
+
+class Program:
+    """The compiled form of an alternative.  Plain lists until :meth:`pack` lays them out as one array."""
+
+    def __init__(self, alternative: Alternative, roles: Mapping[str, int], settings: Settings) -> None:
+        self.settings = settings
+        self.variables = alternative.variables
+        self.everything = [*alternative.variables, *_absent(alternative.absences)]
+        self.number = {variable.name: k for k, variable in enumerate(self.everything)}
+        self.positives = len(alternative.variables)
+        self.roles = roles
+        self.before, self.after = self._order(alternative)
+        self.compiler = Compiler(
+            settings.columns, self.number, settings.tick, settings.scale, settings.functions, settings.text
+        )
+        self.code: list[Code] = []
+        self.each_rows: list[list[int]] = []
+        self.condition_rows: list[list[int]] = []
+        self.check_rows: list[list[int]] = []
+        self.state_rows: list[list[int]] = []
+        self.move_rows: list[list[int]] = []
+        self.states: dict[tuple[int, int], int] = {}
+        self.placed = [self._condition(condition) for condition in alternative.conditions]
+        self.absence_rows: list[list[int]] = []
+        self._absences(alternative.absences, -1)
+        self._place_accumulators()
+        self.expand(self._state(0, 0))
+
+    # --- conditions and absences ------------------------------------------------------
+
+    def _order(self, alternative: Alternative) -> tuple[list[int], list[int]]:
+        before, after = [0] * len(self.everything), [0] * len(self.everything)
+        for u, v in alternative.order:
+            before[self.number[v]] |= 1 << self.number[u]
+            after[self.number[u]] |= 1 << self.number[v]
+        positive = (1 << self.positives) - 1
+        # A run knows positive variables only; absences look at all that is bound or added.
+        return [mask & positive if k < self.positives else mask for k, mask in enumerate(before)], after
+
+    def _mask(self, names: frozenset[str]) -> int:
+        return sum(1 << self.number[name] for name in names)
+
+    def _condition(self, condition: Condition) -> _Placed:
+        code = self.compiler.condition(condition.expression)
+        first = sum(map(len, self.code))
+        self.code.append(code)
+        each = len(self.each_rows)
+        for name in sorted(condition.each):
+            self.each_rows.append([self.number[name], int(name in condition.lagged)])
+        self.condition_rows.append([first, first + len(code), each, len(self.each_rows)])
+        masks = (condition.variables, condition.each, condition.lagged, condition.whole)
+        return _Placed(len(self.condition_rows) - 1, *map(self._mask, masks))
+
+    def _absences(self, absences: tuple[Absence, ...], parent: int) -> None:
+        for absence in absences:
+            numbers = [self.number[variable.name] for variable in absence.variables]
+            first = len(self.check_rows)
+            self.check_rows += [[self._condition(condition).number, 1] for condition in absence.conditions]
+            row = len(self.absence_rows)
+            self.absence_rows.append([parent, numbers[0], numbers[-1] + 1, first, len(self.check_rows)])
+            self._absences(absence.absences, row)
+
+    def _place_accumulators(self) -> None:
+        first = L.RUN_VARIABLES + L.RUN_VARIABLE_SIZE * self.positives
+        integers, floats = self.compiler.place_accumulators(first)
+        for code in self.code:
+            self.compiler.resolve_accumulators(code)
+        self.run_integers, self.run_floats = first + integers, max(1, floats)
+
+    # --- states -----------------------------------------------------------------------
+
+    def _state(self, bound: int, full: int) -> int:
+        """Return the number of a state; a new one can report matches, but has no transitions yet."""
+        if (bound, full) not in self.states:
+            self.states[bound, full] = len(self.state_rows)
+            closed = self._closed(bound, full)
+            row = [0] * L.STATE_SIZE
+            row[L.STATE_BOUND] = bound
+            row[L.STATE_COMPLETE] = int(bound == (1 << self.positives) - 1)
+            row[L.STATE_OPEN] = int(
+                any(v.group and bound >> k & 1 and not closed >> k & 1 for k, v in enumerate(self.variables))
+            )
+            row[L.STATE_FINAL_CHECKS] = len(self.check_rows)
+            if row[L.STATE_COMPLETE]:
+                open_ended = (placed for placed in self.placed if placed.whole & ~closed)
+                self.check_rows += [[placed.number, int(placed.each != 0)] for placed in open_ended]
+            row[L.STATE_FINAL_CHECKS_END] = len(self.check_rows)
+            self.state_rows.append(row)
+        return self.states[bound, full]
+
+    def _closed(self, bound: int, full: int) -> int:
+        closed = full
+        for v in range(self.positives):
+            if bound >> v & 1:
+                closed |= self.before[v]
+        return closed
+
+    def expand(self, state: int) -> None:
+        """Build the transitions of a state."""
+        (bound, full) = next(key for key, number in self.states.items() if number == state)
+        closed = self._closed(bound, full)
+        row = self.state_rows[state]
+        row[L.STATE_TRANSITIONS] = len(self.move_rows)
+        moves = []
+        for v, variable in enumerate(self.variables):
+            started, open_group = bound >> v & 1, variable.group and not closed >> v & 1
+            if (started and open_group) or (not started and self.before[v] & ~bound == 0):
+                moves.append(self._move(v, variable, bound, full, closed))
+                row[L.STATE_ROLES] |= 1 << self.roles[variable.name]
+        self.move_rows += moves
+        row[L.STATE_TRANSITIONS_END] = len(self.move_rows)
+        row[L.STATE_EXPANDED] = 1
+
+    def _move(self, v: int, variable: Variable, bound: int, full: int, closed: int) -> list[int]:
+        bit, extends = 1 << v, bool(bound >> v & 1)
+        closes = 0 if extends else sum(
+            1 << u
+            for u in range(self.positives)
+            if self.before[v] >> u & 1 and self.variables[u].group and not closed >> u & 1
+        )
+        target = self._state(bound | bit, full)
+        checks = self._checks(v, extends, bound, closed, self._closed(bound | bit, full))
+        full_target, full_checks = -1, (0, 0)
+        if variable.group and variable.maximum is not None:
+            full_target = self._state(bound | bit, full | bit)
+            after = self._closed(bound | bit, full | bit)
+            # Only what the maximum itself decides: the other checks have been made.
+            full_checks = self._checks(v, extends, bound, closed, after, self._closed(bound | bit, full))
+        return [v, int(extends), closes, target, *checks, full_target, *full_checks]
+
+    def _checks(
+        self, v: int, extends: bool, bound: int, closed: int, closed_after: int, already: int | None = None
+    ) -> tuple[int, int]:
+        """Append the conditions that binding ``v`` decides; return their stretch of the check table."""
+        bit, first = 1 << v, len(self.check_rows)
+        for placed in self.placed:
+            after = placed.needs & ~(bound | bit) == 0 and placed.whole & ~closed_after == 0
+            before = placed.needs & ~bound == 0 and placed.whole & ~closed == 0
+            if not after or (before and not placed.each & bit):
+                continue
+            if already is not None and placed.whole & ~already == 0:
+                continue
+            if not extends and placed.lagged & bit:
+                continue  # a group of one element has no element before
+            every = placed.each != 0 and not (placed.each == bit and (before or not extends))
+            self.check_rows.append([placed.number, int(every)])
+        return first, len(self.check_rows)
+
+    # --- layout -----------------------------------------------------------------------
+
+    def pack(self, string_ranks: Mapping[str, int]) -> tuple[Array, Array]:
+        """Lay the program out as one integer array and its float constants."""
+        tables = [
+            (L.HEAD_VARIABLE_TABLE, self._variable_rows()),
+            (L.HEAD_STATE_TABLE, self.state_rows),
+            (L.HEAD_TRANSITION_TABLE, self.move_rows),
+            (L.HEAD_CHECK_TABLE, self.check_rows),
+            (L.HEAD_CONDITION_TABLE, self.condition_rows),
+            (L.HEAD_EACH_TABLE, self.each_rows),
+            (L.HEAD_ACCUMULATOR_TABLE, self._accumulator_rows()),
+            (L.HEAD_ABSENCE_TABLE, self.absence_rows),
+            (L.HEAD_CODE, [op for code in self.code for op in self._ranked(code, string_ranks)]),
+        ]
+        head = self._head()
+        body: list[int] = []
+        for place, rows in tables:
+            head[place] = L.HEAD_SIZE + len(body)
+            for row in rows:
+                body.extend(row)
+        program = np.array([*head, *body, 0], np.int64)
+        return program, np.array(self.compiler.constants or [0.0], np.float64)
+
+    def _head(self) -> list[int]:
+        head = [0] * L.HEAD_SIZE
+        settings = self.settings
+        head[L.HEAD_VARIABLES] = self.positives
+        head[L.HEAD_ALL_VARIABLES] = len(self.everything)
+        head[L.HEAD_STRATEGY] = _STRATEGY[settings.strategy]
+        if settings.window is not None and settings.window_kind is not None:
+            events = settings.window_kind is WindowKind.EVENTS
+            head[L.HEAD_WINDOW_KIND] = L.WINDOW_EVENTS if events else L.WINDOW_TIME
+            head[L.HEAD_WINDOW] = min(settings.window, 2**63 - 1)
+        head[L.HEAD_RUN_INTEGERS], head[L.HEAD_RUN_FLOATS] = self.run_integers, self.run_floats
+        head[L.HEAD_STATES], head[L.HEAD_ABSENCES] = len(self.state_rows), len(self.absence_rows)
+        return head
+
+    def _variable_rows(self) -> list[list[int]]:
+        owners = [key[0] for key in self.compiler.accumulators]
+        rows = []
+        for v, variable in enumerate(self.everything):
+            maximum = L.UNBOUNDED if variable.maximum is None else variable.maximum
+            first = sum(owner < v for owner in owners)
+            role = 1 << self.roles[variable.name]
+            counted = (first, first + owners.count(v))
+            rows.append([variable.minimum, maximum, int(variable.group), role, self.before[v], *counted, self.after[v]])
+        return rows
+
+    def _accumulator_rows(self) -> list[list[int]]:
+        ordered = sorted(self.compiler.accumulators.items(), key=lambda item: item[0][0])
+        return [[acc.kind, acc.column, acc.typed, acc.slot, acc.floats] for _, acc in ordered]
+
+    def _ranked(self, code: Code, ranks: Mapping[str, int]) -> Code:
+        texts = self.compiler.strings
+        return [
+            [L.CONST_I, ranks[texts[op[2] - 1]], 0, 0, 0, 0] if op[0] == L.CONST_I and op[2] > 0 else op for op in code
+        ]
+
+
+def _absent(absences: tuple[Absence, ...]) -> list[Variable]:
+    found: list[Variable] = []
+    for absence in absences:
+        found += [*absence.variables, *_absent(absence.absences)]
+    return found
+

@@ -1,0 +1,75 @@
+"""What an engine keeps between two calls of ``advance``: rows, runs, matches that wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.matchset import MatchSet, no_matches
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """The live runs of one alternative and the buffer of their bindings; positions are row numbers."""
+
+    integers: Array
+    floats: Array
+    nodes: Array
+
+
+@dataclass(slots=True)
+class Counters:
+    """What happened, for ``metrics``: exact numbers, never clocks."""
+
+    events_read: int = 0
+    late_rows: int = 0
+    condition_evaluations: int = 0
+    bindings_tried: int = 0
+    runs_created: int = 0
+    peak_runs: int = 0
+    matches: int = 0
+
+    def merge(self, other: Counters) -> None:
+        """Add what another part of the work counted."""
+        for name in self.__slots__:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            setattr(self, name, max(mine, theirs) if name == "peak_runs" else mine + theirs)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The state of an engine after a batch.
+
+    Attributes
+    ----------
+    rows
+        Prepared rows that are not read yet, or that something may still look at.
+    read
+        Which of them have been read.
+    index
+        Their numbers within their partitions, for WITHIN n EVENTS.
+    runs
+        The live runs, by alternative.
+    waiting
+        Matches of the positive part that later events may still rule out.
+    watermark
+        Every event up to this end time has been read; None before the first batch.
+    last_ends
+        For non_overlap: the partition values, and the end of the last match reported there.
+    """
+
+    rows: pa.Table
+    read: Array
+    index: Array
+    runs: tuple[RunState, ...]
+    waiting: MatchSet = field(default_factory=no_matches)
+    watermark: int | None = None
+    last_ends: pa.Table | None = None
+
+
+def empty_state(schema: pa.Schema) -> State:
+    """Return the state before the first event."""
+    return State(schema.empty_table(), np.zeros(0, bool), np.zeros(0, np.int64), ())

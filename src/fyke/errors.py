@@ -1,0 +1,224 @@
+"""The one error tree of Fyke.
+
+Everything Fyke raises on purpose is a :class:`FykeError`.  An error about a query says where
+(line, column, a caret under the place), what was found, what is allowed, and what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stretch of query text: 1-based line and column of its start, and its length on that line."""
+
+    line: int
+    column: int
+    length: int = 1
+
+
+def near_misses(name: str, known: Iterable[str]) -> str:
+    """Return ``" Did you mean 'x' or 'y'?"`` for the known names close to ``name``, or ``""``."""
+    candidates = list(dict.fromkeys(known))
+    by_folded = {candidate.casefold(): candidate for candidate in candidates}
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=3, cutoff=0.6)
+    if not close:
+        return ""
+    return " Did you mean " + " or ".join(repr(by_folded[folded]) for folded in close) + "?"
+
+
+class FykeError(Exception):
+    """Root of every error Fyke raises.  ``remedy`` says what to do about it."""
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        self.message = message
+        self.remedy = remedy
+        super().__init__(self._render())
+
+    def _render(self) -> str:
+        return f"{self.message}\n{self.remedy}" if self.remedy else self.message
+
+
+def _pointed_out(source: str, place: Place) -> list[str]:
+    """Return the line of the place, at most 100 characters of it, and a line with carets below it."""
+    start = max(0, place.column - 51) if len(source) > 100 else 0
+    shown = "".join(char if char.isprintable() else " " for char in source[start : start + 100])
+    column = place.column - 1 - start
+    return [f"  {shown}".rstrip(), "  " + " " * column + "^" * max(1, min(place.length, 100 - column))]
+
+
+class QueryError(FykeError):
+    """The query itself is wrong; nothing has run."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        place: Place | None = None,
+        text: str | None = None,
+        remedy: str = "",
+    ) -> None:
+        self.place = place
+        self.text = text
+        super().__init__(message, remedy=remedy)
+
+    @property
+    def line(self) -> int | None:
+        """1-based line in the query text, or None if the query was built in Python."""
+        return self.place.line if self.place else None
+
+    @property
+    def column(self) -> int | None:
+        """1-based column in the query text, or None if the query was built in Python."""
+        return self.place.column if self.place else None
+
+    def _render(self) -> str:
+        parts = [self.message]
+        if self.place is not None:
+            parts[0] += f" (line {self.place.line}, column {self.place.column})"
+            lines = (self.text or "").split("\n")  # as places count lines: not at every Unicode line break
+            if self.text and 0 < self.place.line <= len(lines):
+                parts += _pointed_out(lines[self.place.line - 1], self.place)
+        if self.remedy:
+            parts.append(self.remedy)
+        return "\n".join(parts)
+
+
+class QuerySyntaxError(QueryError):
+    """The text is not in the language."""
+
+
+class UnknownNameError(QueryError):
+    """A name that nothing defines."""
+
+
+class UnknownTypeError(UnknownNameError):
+    """An event type that the input does not have."""
+
+
+class UnknownVariableError(UnknownNameError):
+    """A variable that the pattern does not declare."""
+
+
+class UnknownAttributeError(UnknownNameError):
+    """An attribute that the events of a variable do not have."""
+
+
+class UnknownFunctionError(UnknownNameError):
+    """A function that is neither built in nor registered."""
+
+
+class DuplicateVariableError(QueryError):
+    """A variable declared twice where both declarations can be bound in one match."""
+
+
+class TypeClashError(QueryError):
+    """An operator or function applied to types it does not take."""
+
+
+class GroupAsSingleError(QueryError):
+    """A group variable used where one event is needed."""
+
+
+class SingleAsGroupError(QueryError):
+    """A single variable used where a group is needed."""
+
+
+class PreviousOfSingleError(SingleAsGroupError):
+    """``a[i-1]`` or ``prev(a.x)`` on a variable that binds one event."""
+
+
+class AbsenceReferenceError(QueryError):
+    """An absent variable used where a bound event is needed, as in RETURN."""
+
+
+class AggregateError(QueryError):
+    """An aggregate where it has no meaning, or mixed with what it cannot be mixed with."""
+
+
+class WindowError(QueryError):
+    """A WITHIN clause that is wrong or missing."""
+
+
+class WindowLengthError(WindowError):
+    """A window of zero or negative length."""
+
+
+class WindowUnitError(WindowError):
+    """A window whose unit does not fit the time column."""
+
+
+class MissingWindowError(WindowError):
+    """No window where the query needs one."""
+
+
+class QuantifierError(QueryError):
+    """Repetition bounds that no number of events satisfies, or bounds on the wrong kind of variable."""
+
+
+class EmptyPatternError(QueryError):
+    """A pattern, or an alternative of it, that binds no event."""
+
+
+class ContradictionError(QueryError):
+    """Conditions that no events can satisfy."""
+
+
+class TooManyVariablesError(QueryError):
+    """More variables than an engine state can hold."""
+
+
+class TooManyAlternativesError(QueryError):
+    """OR and optional parts multiply into more alternatives than the limit."""
+
+
+class QueryTooLargeError(QueryError):
+    """A query text longer or nested deeper than the limit."""
+
+
+class OutputNameError(QueryError):
+    """Two columns of the result would have one name."""
+
+
+class UnsupportedQueryError(QueryError):
+    """A legal query that the chosen engine or input cannot run; the text says what can."""
+
+
+class InputError(FykeError):
+    """The events, or the way they are described, do not fit."""
+
+
+class MissingColumnError(InputError):
+    """A column named in the call that the events do not have."""
+
+
+class TimeColumnError(InputError):
+    """A time column of a type that has no order or no distance."""
+
+
+class SchemaClashError(InputError):
+    """Inputs of one query whose columns of one name have types that cannot be united."""
+
+
+class OptionError(InputError):
+    """An option of the call with a value it does not take."""
+
+
+class LimitError(FykeError):
+    """A resource limit was reached; ``limit`` names it and ``value`` is its setting."""
+
+    def __init__(self, message: str, *, limit: str, value: int, remedy: str = "") -> None:
+        self.limit = limit
+        self.value = value
+        super().__init__(message, remedy=remedy)
+
+
+class StateError(FykeError):
+    """Saved state that cannot be used: damaged, of another version, or of another query."""
+
+
+class MissingDependencyError(FykeError):
+    """Something outside Fyke that this call needs and does not find, as a Java runtime."""

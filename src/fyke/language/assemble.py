@@ -1,0 +1,84 @@
+"""The parts of a query put together, with the rules that look at more than one node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from fyke.errors import Place, QueryError, QuerySyntaxError, QueryTooLargeError
+from fyke.language.ast import Equivalence, Expression, Node, Pattern, ReturnItem, Strategy, Window, children
+from fyke.language.query import Query
+from fyke.language.rules import checked_name, operands_of
+from fyke.limits import Limits
+
+# Trees are printed, compared and analysed by recursion, so no setting may allow deeper ones than this.
+DEEPEST_TREE = 200
+
+
+def assemble(
+    pattern: Pattern,
+    conditions: Iterable[Expression],
+    strategy: Strategy,
+    window: Window | None,
+    returns: Sequence[ReturnItem] | None,
+    label: str | None,
+    text: str | None,
+    limits: Limits,
+) -> Query:
+    """Return the query of these parts: conjuncts split, depth within limits, ``[x]`` only as a conjunct."""
+    if label is not None:
+        checked_name(label, "the query")
+    check_depth(pattern, limits)
+    conjuncts = [part for condition in conditions for part in operands_of("AND", condition)]
+    for conjunct in conjuncts:
+        check_depth(conjunct, limits)
+        if not isinstance(conjunct, Equivalence):
+            _check_no_equivalence(conjunct)
+    for item in returns or ():
+        check_depth(item.expression, limits)
+        _check_no_equivalence(item.expression)
+    items = None if returns is None else tuple(returns)
+    return Query(pattern, tuple(conjuncts), strategy, window, items, label, text=text)
+
+
+def check_depth(tree: Node, limits: Limits) -> None:
+    """Raise unless every path from the root of ``tree`` is within the depth limit."""
+    deepest = min(limits.query_depth, DEEPEST_TREE)
+    level: list[Node] = [tree]
+    for _ in range(deepest):
+        level = [child for node in level for child in children(node)]
+        if not level:
+            return
+    raise too_deep(deepest, getattr(level[0], "place", None))
+
+
+def too_deep(deepest: int, place: Place | None) -> QueryTooLargeError:
+    """Return the error of a query nested more than ``deepest`` levels."""
+    return QueryTooLargeError(
+        f"the query is nested deeper than {deepest} levels",
+        place=place,
+        remedy="Use IN for long lists of values, split conditions at AND, "
+        f"or raise the limit query_depth (at most {DEEPEST_TREE}).",
+    )
+
+
+def _check_no_equivalence(tree: Node) -> None:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Equivalence):
+            names = ", ".join(node.attributes)
+            raise QuerySyntaxError(
+                f"[{names}] must be a condition of its own",
+                place=node.place,
+                remedy=f"Join it with AND at the top level of WHERE, as in {{ [{names}] AND a.x > 1 }}.",
+            )
+        waiting.extend(children(node))
+
+
+_Error = TypeVar("_Error", bound=QueryError)
+
+
+def located(error: _Error, text: str) -> _Error:
+    """Return the same error with the query text, so that it can show the place."""
+    return type(error)(error.message, place=error.place, text=text, remedy=error.remedy)

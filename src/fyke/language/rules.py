@@ -1,0 +1,301 @@
+"""The rules of a query that text and Python share: every way in makes the same trees, or the same error.
+
+Each function takes the parts of a node and returns the node in its one canonical shape, or raises an
+error of the :class:`~fyke.errors.QueryError` tree.  Places are optional: a query built in Python has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Context, Decimal, InvalidOperation
+from typing import TypeVar
+
+from fyke.errors import (
+    EmptyPatternError,
+    Place,
+    QuantifierError,
+    QuerySyntaxError,
+    WindowError,
+    WindowLengthError,
+    near_misses,
+)
+from fyke.language.ast import (
+    And,
+    Binary,
+    Call,
+    Duration,
+    Event,
+    Expression,
+    Index,
+    Literal,
+    Or,
+    Pattern,
+    Reference,
+    Seq,
+    Star,
+    Strategy,
+    Unary,
+    Window,
+    WindowKind,
+)
+
+LONGEST_CHAIN = 64
+LARGEST_INTEGER = 10**38 - 1
+LARGEST_COUNT = 2**31 - 1
+LARGEST_WINDOW = 2**63 - 1
+
+_NANOSECONDS = {
+    1: "ns nanosecond nanoseconds",
+    10**3: "us µs μs microsecond microseconds",
+    10**6: "ms millisecond milliseconds",
+    10**9: "s sec second seconds",
+    60 * 10**9: "min minute minutes",
+    3600 * 10**9: "h hr hrs hour hours",
+    24 * 3600 * 10**9: "d day days",
+    7 * 24 * 3600 * 10**9: "w week weeks",
+}
+UNITS = {name: size for size, names in _NANOSECONDS.items() for name in names.split()}
+_UNIT_REMEDY = (
+    "Units are ns, us, ms, s, seconds, minutes, hours, days, weeks; a window also takes EVENTS, or no unit."
+)
+INDEX_REMEDY = (
+    "The indices of a group are a[i], a[i-1], a[1] and a[a.len]; inside an aggregate also a[] and a[..i-1]."
+)
+_EXACT = Context(prec=200)
+
+
+# --- names and strategies -----------------------------------------------------------------
+
+
+def checked_name(name: str, what: str, place: Place | None = None) -> str:
+    """Return ``name`` unless it is empty; ``what`` says what it names."""
+    if not name:
+        raise QuerySyntaxError(f"the name of {what} is empty", place=place)
+    return name
+
+
+def strategy_named(name: str, place: Place | None = None) -> Strategy:
+    """Return the strategy of that name, in any case."""
+    for strategy in Strategy:
+        if strategy.value == name.lower():
+            return strategy
+    known = [strategy.value for strategy in Strategy]
+    raise QuerySyntaxError(
+        f"unknown selection strategy {name!r}",
+        place=place,
+        remedy="The strategies are " + ", ".join(known) + "." + near_misses(name, known),
+    )
+
+
+# --- patterns -----------------------------------------------------------------------------
+
+
+def event(
+    type_: str | None,
+    variable: str,
+    bounds: tuple[int, int | None] | None,
+    *,
+    group: bool,
+    optional: bool = False,
+    place: Place | None = None,
+) -> Event:
+    """Return a declaration; ``bounds`` is None without a quantifier, ``optional`` stands for ``?``."""
+    if type_ is not None:
+        checked_name(type_, "an event type", place)
+    checked_name(variable, "a variable", place)
+    shown = "ANY" if type_ is None else type_
+    if optional or bounds is None:
+        if group:
+            allowed = f"'{shown}{{0,1}} {variable}[]'" if optional else f"'{shown}+ {variable}[]'"
+            single = f"'{shown}{'?' if optional else ''} {variable}'"
+            raise QuantifierError(
+                f"'{variable}[]' declares a group, but '{shown}{'?' if optional else ''}' binds one event",
+                place=place,
+                remedy=f"Write {single} for one event, or {allowed} for a group.",
+            )
+        return Event(type_, variable, 0 if optional else 1, 1, False, place=place)
+    minimum, maximum = bounds
+    sign = quantifier_sign(minimum, maximum)
+    if not group:
+        raise QuantifierError(
+            f"'{shown}{sign}' binds a group, but '{variable}' is declared without '[]'",
+            place=place,
+            remedy=f"Write '{shown}{sign} {variable}[]'.",
+        )
+    if minimum < 0 or maximum == 0 or (maximum is not None and maximum < minimum):
+        raise QuantifierError(
+            f"no number of events satisfies the quantifier {sign}",
+            place=place,
+            remedy="Bounds are {n}, {n,} or {n,m} with 0 <= n <= m and m above 0.",
+        )
+    if max(minimum, maximum or 0) > LARGEST_COUNT:
+        raise QuantifierError(f"the quantifier {sign} is above {LARGEST_COUNT}", place=place)
+    return Event(type_, variable, minimum, maximum, True, place=place)
+
+
+def quantifier_sign(minimum: int, maximum: int | None) -> str:
+    """Return the quantifier of a group as text: ``+``, ``*``, ``{n}``, ``{n,}`` or ``{n,m}``."""
+    if maximum is None:
+        return {0: "*", 1: "+"}.get(minimum, f"{{{minimum},}}")
+    return f"{{{minimum}}}" if minimum == maximum else f"{{{minimum},{maximum}}}"
+
+
+_Composite = TypeVar("_Composite", Seq, And, Or)
+
+
+def composite(
+    kind: type[_Composite], parts: Sequence[Pattern], place: Place | None = None
+) -> _Composite | Pattern:
+    """Return the parts under SEQ, AND or OR; a single part is itself."""
+    if not parts:
+        raise EmptyPatternError(f"{kind.__name__.upper()} of no patterns binds no event", place=place)
+    return parts[0] if len(parts) == 1 else kind(tuple(parts), place=place)
+
+
+# --- expressions --------------------------------------------------------------------------
+
+
+def integer(value: int, place: Place | None = None) -> Literal:
+    """Return a whole number as a literal; 38 digits are the most a decimal column holds."""
+    if abs(value) > LARGEST_INTEGER:
+        raise QuerySyntaxError("a whole number has at most 38 digits", place=place)
+    return Literal(value, place=place)
+
+
+def real(value: float, place: Place | None = None) -> Literal:
+    """Return a finite number as a literal."""
+    if value != value or value in (float("inf"), float("-inf")):
+        raise QuerySyntaxError(
+            f"{value} is not a number a query can hold",
+            place=place,
+            remedy="Numbers are finite and below 1.8e308; test NaN with isnan(x).",
+        )
+    return Literal(value, place=place)
+
+
+def number(text: str, *, whole: bool, place: Place | None = None) -> Literal:
+    """Return the literal that the digits spell."""
+    if not whole:
+        return real(float(text), place)
+    digits = text.lstrip("0")
+    return integer(int(digits or "0") if len(digits) <= 38 else LARGEST_INTEGER + 1, place)
+
+
+def negative(operand: Expression, place: Place | None = None) -> Expression:
+    """Return ``-operand``; a number or a duration is negated on the spot."""
+    value = operand.value if isinstance(operand, Literal) else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Literal(-value, place=place)
+    if isinstance(operand, Duration):
+        return Duration(-operand.nanoseconds, place=place)
+    return Unary("-", operand, place=place)
+
+
+def chain(operator: str, operands: Sequence[Expression], place: Place | None = None) -> Expression:
+    """Return ``a OR b OR ...`` or ``a AND b AND ...`` as a tree.
+
+    Short chains lean left as every other operator does; long ones are halved until they are short, so
+    that thousands of operands make a tree of small depth.
+    """
+    if len(operands) > LONGEST_CHAIN:
+        middle = len(operands) // 2
+        halves = (chain(operator, operands[:middle], place), chain(operator, operands[middle:], place))
+        return Binary(operator, *halves, place=place)
+    tree = operands[0]
+    for operand in operands[1:]:
+        tree = Binary(operator, tree, operand, place=place)
+    return tree
+
+
+def operands_of(operator: str, tree: Expression) -> list[Expression]:
+    """Return the operands of a chain of one operator from left to right, however it leans."""
+    found: list[Expression] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Binary) and node.operator == operator:
+            waiting += (node.right, node.left)
+        else:
+            found.append(node)
+    return found
+
+
+def call(function: str, arguments: tuple[Expression, ...], place: Place | None = None) -> Expression:
+    """Return a call; ``prev(a.x)``, ``first(a)`` and ``last(a)`` are references to an element."""
+    name = checked_name(function.lower(), "a function", place)
+    if name != "count" and any(isinstance(argument, Star) for argument in arguments):
+        raise QuerySyntaxError(
+            f"only count takes '*', found {name}(*)", place=place, remedy=f"Write {name}(a.x)."
+        )
+    argument = arguments[0] if len(arguments) == 1 else None
+    if isinstance(argument, Reference):
+        if name == "prev" and argument.index in (Index.NONE, Index.EACH):
+            return Reference(argument.variable, argument.path, Index.PREVIOUS, place=place)
+        if name in ("first", "last") and argument.index is Index.NONE and not argument.path:
+            index = Index.FIRST if name == "first" else Index.LAST
+            return Reference(argument.variable, (), index, place=place)
+    if name == "prev":
+        raise QuerySyntaxError(
+            "prev takes one attribute of a group", place=place, remedy="Write prev(a.x) or a[i-1].x."
+        )
+    return Call(name, arguments, place=place)
+
+
+# --- windows and durations ----------------------------------------------------------------
+
+
+def exact_number(text: str, place: Place | None = None) -> Decimal:
+    """Return the number of a window or duration without rounding."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise QuerySyntaxError(f"{text[:40]!r} is not a number", place=place) from None
+    if len(text) > 100 or not number.is_finite() or (number and not -100 < number.adjusted() < 100):
+        raise QuerySyntaxError("a number out of range", place=place)
+    return number
+
+
+def duration(
+    amount: Decimal, unit: str, place: Place | None = None, unit_place: Place | None = None
+) -> Duration:
+    """Return ``amount unit``, which must be a whole number of nanoseconds within 292 years."""
+    size = UNITS.get(unit.lower())
+    if size is None:
+        known = [*(name for name in UNITS if len(name) > 2), "EVENTS", "AND", "OR", "WITHIN", "RETURN"]
+        raise QuerySyntaxError(
+            f"{unit!r} is not a unit of time",
+            place=unit_place or place,
+            remedy=_UNIT_REMEDY + near_misses(unit, known),
+        )
+    nanoseconds = _EXACT.multiply(amount, Decimal(size))
+    if nanoseconds != nanoseconds.to_integral_value():
+        raise QuerySyntaxError(f"{amount} {unit} is not a whole number of nanoseconds", place=place)
+    if abs(nanoseconds) > LARGEST_WINDOW:
+        raise QuerySyntaxError(f"{amount} {unit} is longer than 292 years", place=place)
+    return Duration(int(nanoseconds), place=place)
+
+
+def window(
+    amount: Decimal, unit: str | None, place: Place | None = None, unit_place: Place | None = None
+) -> Window:
+    """Return the window ``WITHIN amount unit``; ``unit`` may be EVENTS, or None for the time column's own."""
+    if unit is not None and unit.lower() not in ("event", "events"):
+        length = duration(amount, unit, place, unit_place).nanoseconds
+        return checked_window(Window(WindowKind.DURATION, length, place=place))
+    if amount != amount.to_integral_value():
+        what = "units of the time column" if unit is None else "events"
+        remedy = "Add a unit of time, as in WITHIN 1.5 hours." if unit is None else ""
+        raise WindowError(f"a window counts whole {what}, found {amount}", place=place, remedy=remedy)
+    kind = WindowKind.UNITS if unit is None else WindowKind.EVENTS
+    return checked_window(Window(kind, int(amount), place=place))
+
+
+def checked_window(made: Window) -> Window:
+    """Return a window that has a length above zero."""
+    if not 0 < made.amount <= LARGEST_WINDOW:
+        raise WindowLengthError(
+            "the window is too long" if made.amount > 0 else "a window must be longer than zero",
+            place=made.place,
+            remedy="Write a length above zero, as in WITHIN 12 hours, or leave WITHIN out.",
+        )
+    return made

@@ -1,0 +1,175 @@
+"""Query and schema to a legal, typed normal form: valid first, fast later.
+
+After :func:`analyse` every name is known, every type fits, every window can be measured, and the
+pattern is a union of OR-free alternatives with its conditions placed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from fyke.errors import MissingWindowError, UnknownAttributeError, WindowLengthError, WindowUnitError, near_misses
+from fyke.language.ast import Equivalence, Expression, Window, WindowKind
+from fyke.language.query import Query
+from fyke.language.unparse import unparse_expression
+from fyke.limits import Limits
+from fyke.pattern.check import Checker
+from fyke.pattern.contradictions import check_window_holds, find_contradiction
+from fyke.pattern.expand import expand
+from fyke.pattern.normal_form import Absence, Alternative, Condition, NormalForm
+from fyke.pattern.partition import chained_attributes, without_equalities
+from fyke.pattern.place_conditions import absent_names, classify, place_conditions, spell_out_groups
+from fyke.pattern.returns import Output, analyse_returns
+from fyke.pattern.schema import EventSchema
+from fyke.pattern.scope import InferType, Scope, make_scope
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """A query that fits its events.
+
+    ``window`` is in units of the time column, or a number of events for WITHIN n EVENTS, or None.
+    """
+
+    query: Query
+    schema: EventSchema
+    form: NormalForm
+    window: int | None
+    output: Output
+    functions: dict[str, int]
+
+
+def analyse(
+    query: Query,
+    schema: EventSchema,
+    limits: Limits = Limits(),
+    *,
+    infer: InferType | None = None,
+    functions: dict[str, int] | None = None,
+) -> Analysed:
+    """Check a query against the schema of its events and bring it into normal form.
+
+    Raises
+    ------
+    QueryError
+        One of its subclasses, with the place in the query.
+    """
+    shapes = expand(query.pattern, limits, query.text)
+    scope = make_scope(query.pattern, absent_names(shapes), schema, query.text, infer, functions)
+    equivalences = _equivalences(query, scope)
+    conjuncts = _conjuncts(query, scope)
+    find_contradiction(conjuncts, query.text)
+    conditions = tuple(classify(conjunct, scope) for conjunct in conjuncts)
+    alternatives = tuple(place_conditions(shape, conditions, scope) for shape in shapes)
+    partition = tuple(dict.fromkeys((*equivalences, *chained_attributes(alternatives, query.strategy))))
+    alternatives = tuple(_partitioned(alternative, partition) for alternative in alternatives)
+    check_window_holds(alternatives, query.window, query.text)
+    _check_absences_end(alternatives, query)
+    output = analyse_returns(query, scope, alternatives, partition)
+    form = NormalForm(
+        alternatives, partition, query.strategy, query.window, fingerprint(query, conjuncts, equivalences)
+    )
+    return Analysed(query, schema, form, _window(query, schema), output, functions or {})
+
+
+def fingerprint(query: Query, conjuncts: Iterable[Expression], equivalences: Iterable[str]) -> str:
+    """Return a hash of what a query means: not of its layout, label or the order of its conditions."""
+    texts = sorted({unparse_expression(conjunct) for conjunct in conjuncts})
+    agreed = Equivalence(tuple(sorted(set(equivalences))))
+    bare = replace(query, conditions=(), label=None)
+    canonical = "\n".join([str(bare), unparse_expression(agreed) if agreed.attributes else "", *texts])
+    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+
+
+def _equivalences(query: Query, scope: Scope) -> tuple[str, ...]:
+    """Return the attributes of the ``[x]`` conjuncts; every variable must have them."""
+    found: dict[str, None] = {}
+    for conjunct in query.conditions:
+        if isinstance(conjunct, Equivalence):
+            for attribute in conjunct.attributes:
+                for variable in scope.variables:
+                    scope.attribute_type(variable, (attribute,), conjunct.place)
+                if attribute not in scope.schema.columns:
+                    raise UnknownAttributeError(
+                        f"the events have no attribute {attribute!r}.{near_misses(attribute, scope.schema.columns)}",
+                        place=conjunct.place,
+                        text=query.text,
+                    )
+                found[attribute] = None
+    return tuple(found)
+
+
+def _conjuncts(query: Query, scope: Scope) -> tuple[Expression, ...]:
+    checker = Checker(scope)
+    conjuncts = []
+    for conjunct in query.conditions:
+        if not isinstance(conjunct, Equivalence):
+            checker.condition(conjunct)
+            conjuncts.append(spell_out_groups(conjunct, scope))
+    return tuple(conjuncts)
+
+
+def _partitioned(alternative: Alternative, partition: tuple[str, ...]) -> Alternative:
+    def absence(each: Absence) -> Absence:
+        kept = without_equalities(each.conditions, partition)
+        return replace(each, conditions=kept, absences=tuple(map(absence, each.absences)))
+
+    kept: tuple[Condition, ...] = without_equalities(alternative.conditions, partition)
+    return replace(alternative, conditions=kept, absences=tuple(map(absence, alternative.absences)))
+
+
+def _check_absences_end(alternatives: tuple[Alternative, ...], query: Query) -> None:
+    """Without a window an absence must lie between two events that are present."""
+    if query.window is not None:
+        return
+    for alternative in alternatives:
+        present = {variable.name for variable in alternative.variables}
+        for absence in alternative.absences:
+            for variable in absence.variables:
+                after = any(u == variable.name and v in present for u, v in alternative.order)
+                before = any(v == variable.name and u in present for u, v in alternative.order)
+                if not (after and before):
+                    raise MissingWindowError(
+                        f"the absence of {variable.name!r} reaches as far as the window, and there is none",
+                        place=query.pattern.place,
+                        text=query.text,
+                        remedy="Add a window, as in WITHIN 12 hours, or put the absence between two events.",
+                    )
+
+
+def _window(query: Query, schema: EventSchema) -> int | None:
+    window = query.window
+    if window is None:
+        return None
+    if window.amount <= 0:
+        raise WindowLengthError(
+            f"a window must be longer than zero, found {window.amount}",
+            place=window.place,
+            text=query.text,
+            remedy="Leave WITHIN out for no window.",
+        )
+    if window.kind is WindowKind.EVENTS:
+        return window.amount
+    if window.kind is WindowKind.UNITS:
+        return _plain_window(window, query, schema)
+    if schema.unit is None:
+        raise WindowUnitError(
+            f"the window is a length of time, but the time column {schema.end!r} is a plain number",
+            place=window.place,
+            text=query.text,
+            remedy="Write the window as a number in the column's own units, or say what they are: time_unit='ms'.",
+        )
+    return window.amount // schema.unit
+
+
+def _plain_window(window: Window, query: Query, schema: EventSchema) -> int:
+    if schema.unit is not None:
+        raise WindowUnitError(
+            f"the window {window.amount} has no unit, but the time column {schema.end!r} measures time",
+            place=window.place,
+            text=query.text,
+            remedy=f"Write, for example, WITHIN {window.amount} minutes, or WITHIN {window.amount} EVENTS.",
+        )
+    return window.amount

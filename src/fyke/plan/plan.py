@@ -1,0 +1,49 @@
+"""A plan: everything an engine needs to know of a query, as plain data that travels to workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from fyke.language.ast import Reference, Strategy
+from fyke.limits import Limits
+from fyke.plan.pushdown import Derived, Pushed
+
+ROLES = "__fyke_roles"
+_DERIVED = "__fyke_"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A pushed-down query with the types of its derived columns and the options of the call.
+
+    A *prepared* batch, which engines read, has the ``pushed.needed`` attributes, :data:`ROLES` (the
+    roles a row can play, as bits) and the derived columns under their :func:`physical` names.
+    """
+
+    pushed: Pushed
+    types: Mapping[str, pa.DataType]
+    output: str = "all"
+    limits: Limits = field(default_factory=Limits)
+    functions: Mapping[str, Callable[..., float]] = field(default_factory=dict)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether irrelevant rows matter: they break contiguity or count in WITHIN n EVENTS."""
+        return self.pushed.analysed.form.strategy in (Strategy.PARTITION, Strategy.STRICT)
+
+
+def physical(derived: Derived) -> str:
+    """Return the column of a prepared batch that holds a derived column: an attribute is its own."""
+    expression = derived.expression
+    if isinstance(expression, Reference) and len(expression.path) == 1:
+        return expression.path[0]
+    return _DERIVED + derived.name
+
+
+def prepared_columns(pushed: Pushed) -> tuple[str, ...]:
+    """Return the columns of a prepared batch, in order."""
+    made = (physical(derived) for derived in pushed.derived)
+    return tuple(dict.fromkeys((*pushed.needed, ROLES, *made)))

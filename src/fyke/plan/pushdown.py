@@ -1,0 +1,221 @@
+"""What one row alone decides: roles and derived columns ([S] 5.2.1, on Catalyst or on Arrow).
+
+A *role* is a type together with the conditions that look at one event only; a row that can play
+no role of a query is irrelevant to it.  A *derived column* is a sub-expression over one event:
+evaluated by the input's own engine, so that the kernel sees plain values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from fyke.errors import TooManyVariablesError
+from fyke.language.ast import (
+    Expression,
+    Index,
+    Length,
+    Reference,
+    map_children,
+    map_references,
+    walk,
+)
+from fyke.language.unparse import unparse_expression
+from fyke.pattern.analyse import Analysed
+from fyke.pattern.check import is_aggregate
+from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
+
+EVENT = ""  # the variable of an expression over a row by itself
+MAX_ROLES = 63
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Rows of ``type`` (every row for None) for which all ``conditions`` hold; ``bit`` is its number."""
+
+    bit: int
+    type: str | None
+    conditions: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A column made from one row: ``expression`` refers to the variable :data:`EVENT`.
+
+    ``types`` are the event types that need it (None in it: all); elsewhere it may be null.
+    """
+
+    name: str
+    expression: Expression
+    types: frozenset[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """An analysed query split into what rows decide alone and what only several events decide.
+
+    In ``alternatives`` each condition refers to derived columns by name, and ``roles_of`` gives the
+    role bit of each variable of each alternative, by (alternative, variable name).
+    """
+
+    analysed: Analysed
+    roles: tuple[Role, ...]
+    derived: tuple[Derived, ...]
+    alternatives: tuple[Alternative, ...]
+    roles_of: dict[tuple[int, str], int]
+    needed: tuple[str, ...]
+
+
+class _Collector:
+    """Numbers roles and derived columns, each meaning once."""
+
+    def __init__(self, analysed: Analysed) -> None:
+        self.analysed = analysed
+        self.roles: dict[tuple[str | None, frozenset[str]], Role] = {}
+        self.derived: dict[str, Derived] = {}
+
+    def role(self, variable: Variable, conditions: Iterable[Condition]) -> int:
+        own = tuple(_about_row(c.expression) for c in conditions if _is_own(c, variable.name))
+        key = (variable.type, frozenset(map(unparse_expression, own)))
+        if key not in self.roles:
+            if len(self.roles) == MAX_ROLES:
+                raise TooManyVariablesError(
+                    f"the alternatives have more than {MAX_ROLES} different variables together",
+                    place=self.analysed.query.pattern.place,
+                    text=self.analysed.query.text,
+                    remedy="Split the query.",
+                )
+            self.roles[key] = Role(len(self.roles), variable.type, own)
+        return self.roles[key].bit
+
+    def derive(self, expression: Expression, types: dict[str, str | None]) -> Expression:
+        """Replace every largest sub-expression over one element by a reference to a derived column."""
+        element = _element(expression)
+        if element is not None:
+            return self._column(expression, element, types)
+        if is_aggregate(expression):
+            return map_children(expression, lambda argument: self._aggregate_argument(argument, types))
+        return map_children(expression, lambda child: self.derive(child, types))
+
+    def _aggregate_argument(self, argument: Expression, types: dict[str, str | None]) -> Expression:
+        first = next(node for node in walk(argument) if isinstance(node, Reference))
+        return self._column(argument, first, types)
+
+    def _column(self, expression: Expression, element: Reference, types: dict[str, str | None]) -> Expression:
+        row = _about_row(expression)
+        key = unparse_expression(row)
+        known = self.derived.get(key)
+        needed = frozenset({types.get(element.variable)})
+        if known is None:
+            self.derived[key] = Derived(f"d{len(self.derived)}", row, needed)
+        else:
+            self.derived[key] = replace(known, types=known.types | needed)
+        return Reference(element.variable, (self.derived[key].name,), element.index, place=expression.place)
+
+
+def push_down(analysed: Analysed) -> Pushed:
+    """Split an analysed query into roles, derived columns and conditions over several events."""
+    collector = _Collector(analysed)
+    roles_of: dict[tuple[int, str], int] = {}
+    alternatives = []
+    for number, alternative in enumerate(analysed.form.alternatives):
+        types = {variable.name: variable.type for variable in alternative.variables}
+        for variable in alternative.variables:
+            roles_of[number, variable.name] = collector.role(variable, alternative.conditions)
+        kept = _residual(alternative.conditions, alternative.variables, collector, types)
+        absences = tuple(
+            _push_absence(absence, number, collector, types, roles_of) for absence in alternative.absences
+        )
+        alternatives.append(replace(alternative, conditions=kept, absences=absences))
+    return Pushed(
+        analysed,
+        tuple(collector.roles.values()),
+        tuple(collector.derived.values()),
+        tuple(alternatives),
+        roles_of,
+        needed_columns(analysed),
+    )
+
+
+def _push_absence(
+    absence: Absence,
+    number: int,
+    collector: _Collector,
+    outer: dict[str, str | None],
+    roles_of: dict[tuple[int, str], int],
+) -> Absence:
+    types = {**outer, **{variable.name: variable.type for variable in absence.variables}}
+    for variable in absence.variables:
+        roles_of[number, variable.name] = collector.role(variable, absence.conditions)
+    kept = _residual(absence.conditions, absence.variables, collector, types)
+    nested = tuple(_push_absence(each, number, collector, types, roles_of) for each in absence.absences)
+    return replace(absence, conditions=kept, absences=nested)
+
+
+def _residual(
+    conditions: tuple[Condition, ...],
+    variables: tuple[Variable, ...],
+    collector: _Collector,
+    types: dict[str, str | None],
+) -> tuple[Condition, ...]:
+    names = [variable.name for variable in variables]
+    kept = [c for c in conditions if not any(_is_own(c, name) for name in names)]
+    return tuple(replace(c, expression=collector.derive(c.expression, types)) for c in kept)
+
+
+def _is_own(condition: Condition, name: str) -> bool:
+    """Say whether a condition is decided by each event of ``name`` alone."""
+    if condition.variables != {name} or condition.whole or condition.lagged:
+        return False
+    return all(
+        node.index in (Index.NONE, Index.EACH) for node in walk(condition.expression) if isinstance(node, Reference)
+    )
+
+
+def _element(expression: Expression) -> Reference | None:
+    """Return a reference to the one element an expression is a function of, or None."""
+    found: Reference | None = None
+    for node in walk(expression):
+        if isinstance(node, Length) or is_aggregate(node):
+            return None
+        if isinstance(node, Reference):
+            if found is not None and (node.variable, node.index) != (found.variable, found.index):
+                return None
+            found = node
+    return found
+
+
+def _about_row(expression: Expression) -> Expression:
+    return map_references(expression, lambda r: replace(r, variable=EVENT, index=Index.NONE))
+
+
+def needed_columns(analysed: Analysed) -> tuple[str, ...]:
+    """Return the attributes that rows of the result are made of, in schema order.
+
+    They are also what identifies a bound row in ``match_id``: the partition attributes, the order
+    key, the type, and whatever the conditions and RETURN mention.  Without RETURN, every attribute.
+    """
+    schema = analysed.schema
+    mentioned = {*analysed.form.partition, *schema.time, *schema.tie_breaker}
+    if schema.type_column is not None:
+        mentioned.add(schema.type_column)
+    expressions: list[Expression] = [column.expression for column in analysed.output.columns]
+    for expression in (*expressions, *_all_conditions(analysed)):
+        for node in walk(expression):
+            if isinstance(node, Reference):
+                if not node.path:
+                    return tuple(schema.columns)
+                mentioned.add(node.path[0])
+    return tuple(name for name in schema.columns if name in mentioned)
+
+
+def _all_conditions(analysed: Analysed) -> Iterable[Expression]:
+    def of_absences(absences: tuple[Absence, ...]) -> Iterable[Expression]:
+        for absence in absences:
+            yield from (condition.expression for condition in absence.conditions)
+            yield from of_absences(absence.absences)
+
+    for alternative in analysed.form.alternatives:
+        yield from (condition.expression for condition in alternative.conditions)
+        yield from of_absences(alternative.absences)
+

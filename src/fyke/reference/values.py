@@ -1,0 +1,377 @@
+"""Values as the naive reference sees them: SQL comparison, arithmetic, functions and aggregates.
+
+Null is ``None``.  The rules are SEMANTICS 1 (null, NaN) and 3 (conditions), with Spark SQL's answer
+wherever that page says nothing.  Nothing here is shared with an engine.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, timedelta, timezone
+from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
+from typing import Any
+
+from fyke.errors import UnknownFunctionError, near_misses
+
+Value = Any
+"""None, bool, int, float, Decimal, str, datetime, date, timedelta, or a list or dict of values."""
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+_DECIMAL_DIGITS = 38
+
+
+# --- comparison -------------------------------------------------------------------------
+
+
+def compare(left: Value, right: Value) -> int:
+    """Return -1, 0 or 1 for two values that are not null, in Spark's order.
+
+    NaN equals itself and is greatest, -0.0 equals 0.0, an integer or a decimal meets a float as a
+    float, and instants meet in UTC.  Lists go element by element, a null element first.
+    """
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        return _compare_lists(left, right)
+    if isinstance(left, float) or isinstance(right, float):
+        left, right = float(left), float(right)
+        if math.isnan(left) or math.isnan(right):
+            return int(math.isnan(left)) - int(math.isnan(right))
+    if isinstance(left, date) and isinstance(right, date):
+        left, right = _instant(left), _instant(right)
+    return int(left > right) - int(left < right)
+
+
+def _compare_lists(left: Sequence[Value], right: Sequence[Value]) -> int:
+    for one, other in zip(left, right, strict=False):
+        if one is None or other is None:
+            verdict = int(one is not None) - int(other is not None)
+        else:
+            verdict = compare(one, other)
+        if verdict:
+            return verdict
+    return int(len(left) > len(right)) - int(len(left) < len(right))
+
+
+def _instant(value: date) -> datetime:
+    """Return a date or time in UTC: a date is its midnight, a time without a zone is taken for UTC."""
+    if not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day, tzinfo=timezone.utc)
+    return value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value.astimezone(timezone.utc)
+
+
+_VERDICTS: Mapping[str, Callable[[int], bool]] = {
+    "=": lambda verdict: verdict == 0,
+    "!=": lambda verdict: verdict != 0,
+    "<": lambda verdict: verdict < 0,
+    "<=": lambda verdict: verdict <= 0,
+    ">": lambda verdict: verdict > 0,
+    ">=": lambda verdict: verdict >= 0,
+}
+COMPARISONS = frozenset(_VERDICTS)
+
+
+def comparison(operator: str, left: Value, right: Value) -> bool | None:
+    """Return ``left operator right``; unknown (None) if either is null."""
+    if left is None or right is None:
+        return None
+    return _VERDICTS[operator](compare(left, right))
+
+
+# --- three-valued logic -----------------------------------------------------------------
+
+
+def conjunction(*truths: bool | None) -> bool | None:
+    """AND: false beats unknown, unknown beats true."""
+    if False in truths:
+        return False
+    return None if None in truths else True
+
+
+def negation(truth: bool | None) -> bool | None:
+    """NOT: unknown stays unknown."""
+    return None if truth is None else not truth
+
+
+def disjunction(*truths: bool | None) -> bool | None:
+    """OR: true beats unknown, unknown beats false."""
+    return negation(conjunction(*map(negation, truths)))
+
+
+def like(text: str | None, pattern: str | None) -> bool | None:
+    r"""LIKE: ``%`` is any text, ``_`` one character, a backslash makes the next character plain."""
+    if text is None or pattern is None:
+        return None
+    tokens: list[str] = re.findall(r"\\.|.", pattern, re.DOTALL)
+    wild = {"%": ".*", "_": "."}
+    regex = "".join(wild[token] if token in wild else re.escape(token[-1]) for token in tokens)
+    return re.fullmatch(regex, text, re.DOTALL) is not None
+
+
+# --- arithmetic -------------------------------------------------------------------------
+
+
+def arithmetic(operator: str, left: Value, right: Value) -> Value:
+    """Return ``left operator right`` for ``+ - * / %``; null for null, division by zero and overflow."""
+    if left is None or right is None:
+        return None
+    if isinstance(left, (date, timedelta)) or isinstance(right, (date, timedelta)):
+        return _temporal(operator, left, right)
+    if operator in "/%" and right == 0:
+        return None
+    if isinstance(left, float) or isinstance(right, float):
+        return _float_arithmetic(operator, float(left), float(right))
+    if isinstance(left, Decimal) or isinstance(right, Decimal):
+        return _decimal_arithmetic(operator, Decimal(left), Decimal(right))
+    if operator == "/":
+        return float(left) / float(right)
+    if operator == "%":
+        remainder: int = abs(left) % abs(right)
+        return -remainder if left < 0 else remainder
+    return _in_range({"+": left + right, "-": left - right, "*": left * right}[operator])
+
+
+def negative(value: Value) -> Value:
+    """Return ``-value``; null for null and for the one integer whose negative is too large."""
+    return None if value is None else _in_range(-value)
+
+
+def _in_range(value: Value) -> Value:
+    """Return null for an integer that a 64-bit column cannot hold."""
+    return None if isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX else value
+
+
+def _float_arithmetic(operator: str, left: float, right: float) -> float:
+    if operator == "/":
+        return left / right
+    if operator == "%":
+        return math.nan if math.isinf(left) else math.fmod(left, right)
+    return {"+": left + right, "-": left - right, "*": left * right}[operator]
+
+
+def _decimal_arithmetic(operator: str, left: Decimal, right: Decimal) -> Decimal | None:
+    # The whole quotient behind a remainder may have more digits than any decimal column.
+    with localcontext(Context(prec=_DECIMAL_DIGITS if operator != "%" else 4 * _DECIMAL_DIGITS)):
+        if operator == "/":
+            result = left / right
+        elif operator == "%":
+            result = left % right
+        else:
+            result = {"+": left + right, "-": left - right, "*": left * right}[operator]
+    return None if result.adjusted() >= _DECIMAL_DIGITS else result
+
+
+def _temporal(operator: str, left: Value, right: Value) -> Value:
+    """Arithmetic of instants and durations: elapsed time, never wall-clock time."""
+    try:
+        if isinstance(left, date) and isinstance(right, date) and operator == "-":
+            return _instant(left) - _instant(right)
+        if isinstance(left, date) and isinstance(right, timedelta) and operator in "+-":
+            moved = _instant(left) + (right if operator == "+" else -right)
+            zone = left.tzinfo if isinstance(left, datetime) else None
+            return moved if zone is not None else moved.replace(tzinfo=None)
+        if isinstance(left, timedelta) and isinstance(right, date) and operator == "+":
+            return _temporal("+", right, left)
+        if isinstance(left, timedelta) and isinstance(right, timedelta) and operator in "+-":
+            return left + right if operator == "+" else left - right
+    except OverflowError:
+        return None
+    raise TypeError(f"no {operator!r} between {type(left).__name__} and {type(right).__name__}")
+
+
+# --- aggregates of a group --------------------------------------------------------------
+
+
+def aggregate(name: str, elements: Sequence[Value]) -> Value:
+    """Return an aggregate of the elements, which are in processing order.
+
+    All but ``first`` and ``last`` ignore nulls, and all but ``count`` are null over no value.
+    Floats are added from the first to the last.
+    """
+    if name in ("first", "last"):
+        return elements[0 if name == "first" else -1] if elements else None
+    values = [value for value in elements if value is not None]
+    if name == "count":
+        return len(values)
+    return _AGGREGATES[name](values) if values else None
+
+
+def _total(values: Sequence[Value]) -> Value:
+    return functools.reduce(lambda left, right: arithmetic("+", left, right), values)
+
+
+def _mean(values: Sequence[Value]) -> float:
+    return float(_total([float(value) for value in values])) / len(values)
+
+
+def _deviation(values: Sequence[Value]) -> float | None:
+    if len(values) < 2:
+        return None
+    mean = _mean(values)
+    squares = [(float(value) - mean) * (float(value) - mean) for value in values]
+    return math.sqrt(float(_total(squares)) / (len(values) - 1))
+
+
+_AGGREGATES: Mapping[str, Callable[[Sequence[Value]], Value]] = {
+    "sum": _total,
+    "avg": _mean,
+    "stddev": _deviation,
+    "min": lambda values: min(values, key=functools.cmp_to_key(compare)),
+    "max": lambda values: max(values, key=functools.cmp_to_key(compare)),
+}
+AGGREGATES = frozenset({"first", "last", "count", *_AGGREGATES})
+
+
+# --- functions --------------------------------------------------------------------------
+
+
+def call(name: str, arguments: Sequence[Value], registered: Mapping[str, Callable[..., Value]]) -> Value:
+    """Return the value of a scalar function.
+
+    A built-in function is null if an argument is, except those that are about nulls.  A registered
+    function is called with its arguments as they are, nulls included.
+    """
+    if name in _ABOUT_NULLS:
+        return _ABOUT_NULLS[name](*arguments)
+    if name in _STRICT:
+        return None if any(argument is None for argument in arguments) else _STRICT[name](*arguments)
+    if name in registered:
+        return registered[name](*arguments)
+    known = (*_ABOUT_NULLS, *_STRICT, *registered)
+    raise UnknownFunctionError(f"unknown function {name!r}.{near_misses(name, known)}")
+
+
+def _least(*arguments: Value) -> Value:
+    return aggregate("min", arguments)
+
+
+def _greatest(*arguments: Value) -> Value:
+    return aggregate("max", arguments)
+
+
+def _coalesce(*arguments: Value) -> Value:
+    return next((argument for argument in arguments if argument is not None), None)
+
+
+def _nullif(value: Value, other: Value) -> Value:
+    return None if comparison("=", value, other) is True else value
+
+
+def _if(condition: bool | None, then: Value, otherwise: Value) -> Value:
+    return then if condition is True else otherwise
+
+
+def _sign(value: Value) -> float:
+    return float(value) if math.isnan(value) or value == 0 else math.copysign(1.0, value)
+
+
+def _sqrt(value: Value) -> float:
+    return math.nan if value < 0 else math.sqrt(value)
+
+
+def _exp(value: Value) -> float:
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
+
+
+def _logarithm(function: Callable[[float], float], value: Value) -> float | None:
+    return None if value <= 0 else function(float(value))
+
+
+def _power(base: Value, exponent: Value) -> float:
+    """Power as Java has it: NaN where C says 1, infinity where Python raises."""
+    x, y = float(base), float(exponent)
+    if math.isnan(y) or (abs(x) == 1 and math.isinf(y)):
+        return math.nan
+    odd = y.is_integer() and y % 2 == 1
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return -math.inf if x < 0 and odd else math.inf
+    except ValueError:  # a zero to a negative power, or a negative number to a fraction
+        return math.nan if x != 0 else math.copysign(math.inf, x) if odd else math.inf
+
+
+def _whole(toward: Callable[[Value], int], value: Value) -> int | None:
+    """Floor and ceiling as Spark casts them: a float saturates, NaN is 0."""
+    if not isinstance(value, float):
+        return None if _in_range(toward(value)) is None else toward(value)
+    if math.isnan(value):
+        return 0
+    if math.isinf(value):
+        return INT64_MAX if value > 0 else INT64_MIN
+    return min(max(toward(value), INT64_MIN), INT64_MAX)
+
+
+def _round(value: Value, digits: int = 0) -> Value:
+    """Round half away from zero, on the digits a float prints with."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return value
+    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if digits >= -int(exact.as_tuple().exponent):
+        return value
+    rounded = exact.quantize(Decimal((0, (1,), -digits)), ROUND_HALF_UP, Context(prec=1000))
+    return _in_range(type(value)(rounded))
+
+
+def _substring(text: str, start: int, length: int | None = None) -> str:
+    """Substring from 1; a negative start counts from the end, and 0 means 1."""
+    begin = start - 1 if start > 0 else len(text) + start if start < 0 else 0
+    end = len(text) if length is None else begin + length
+    return text[max(begin, 0) : max(end, 0)]
+
+
+def _correlation(left: Sequence[Value], right: Sequence[Value]) -> float | None:
+    """Pearson's coefficient of two lists; null if lengths differ, a value is null or one is constant."""
+    if len(left) != len(right) or not left or None in left or None in right:
+        return None
+    left_mean, right_mean = _mean(left), _mean(right)
+    products, left_squares, right_squares = 0.0, 0.0, 0.0
+    for one, other in zip(left, right, strict=True):
+        x, y = float(one) - left_mean, float(other) - right_mean
+        products, left_squares, right_squares = products + x * y, left_squares + x * x, right_squares + y * y
+    spread = math.sqrt(left_squares * right_squares)
+    return None if spread == 0 else products / spread
+
+
+def _part(name: str) -> Callable[[date], int]:
+    return lambda value: int(getattr(value, name, 0))  # a date has no hour: it is midnight
+
+
+_ABOUT_NULLS: Mapping[str, Callable[..., Value]] = {
+    "least": _least,
+    "greatest": _greatest,
+    "coalesce": _coalesce,
+    "nullif": _nullif,
+    "if": _if,
+}
+_STRICT: Mapping[str, Callable[..., Value]] = {
+    "abs": lambda value: _in_range(abs(value)),
+    "sign": _sign,
+    "sqrt": _sqrt,
+    "exp": _exp,
+    "ln": functools.partial(_logarithm, math.log),
+    "log10": functools.partial(_logarithm, math.log10),
+    "log2": functools.partial(_logarithm, math.log2),
+    "pow": _power,
+    "power": _power,
+    "floor": functools.partial(_whole, math.floor),
+    "ceil": functools.partial(_whole, math.ceil),
+    "round": _round,
+    "mod": functools.partial(arithmetic, "%"),
+    "upper": str.upper,
+    "lower": str.lower,
+    "trim": lambda text: text.strip(" "),
+    "length": len,
+    "substring": _substring,
+    "concat": lambda *texts: "".join(texts),
+    "startswith": str.startswith,
+    "endswith": str.endswith,
+    "contains": lambda text, part: part in text,
+    **{name: _part(name) for name in ("year", "month", "day", "hour", "minute", "second")},
+    "corr": _correlation,
+    "size": len,
+}
