@@ -15,12 +15,29 @@
 
 from __future__ import annotations
 
-from fyke.api import match
+from fyke import reference
+from fyke.api import match, matcher, rejected
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
 from fyke.language.query import Query
 from fyke.language.sase import parse
 from fyke.limits import Limits
+from fyke.metrics import Metrics, RejectedRowsWarning
+from fyke.spark.session import prefer_own_interpreter
 
-__all__ = ["FykeError", "Limits", "Query", "match", "parse", "pattern"]
+prefer_own_interpreter()
+
+__all__ = [
+    "FykeError",
+    "Limits",
+    "Metrics",
+    "Query",
+    "RejectedRowsWarning",
+    "match",
+    "matcher",
+    "parse",
+    "pattern",
+    "reference",
+    "rejected",
+]
 __version__ = "0.1.0"

@@ -304,10 +304,3 @@ def _value(cell: str) -> int | float | bool | str | None:
     if re.fullmatch(r"-?\d+\.\d+", cell):
         return float(cell)
     return cell
-
-
-def iterate_expectations(cases: list[GoldenCase] | None = None) -> Iterator[tuple[GoldenCase, str]]:
-    """Yield every (case, strategy) pair that has an expectation, for ``pytest.mark.parametrize``."""
-    for case in load_cases() if cases is None else cases:
-        for strategy in case.expected:
-            yield case, strategy

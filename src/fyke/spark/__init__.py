@@ -1,1 +1,1 @@
-
+"""Fyke on Apache Spark: the only package that imports pyspark, classic and Connect alike."""
