@@ -30,6 +30,13 @@ def near_misses(name: str, known: Iterable[str]) -> str:
     return " Did you mean " + " or ".join(repr(by_folded[folded]) for folded in close) + "?"
 
 
+def listed(names: Iterable[str], most: int = 20) -> str:
+    """Return names as ``"a, b, c"``; of a long list the first ``most`` and how many more there are."""
+    every = list(names)
+    shown = ", ".join(every[:most])
+    return shown if len(every) <= most else f"{shown} and {len(every) - most} more"
+
+
 class FykeError(Exception):
     """Root of every error Fyke raises.  ``remedy`` says what to do about it."""
 

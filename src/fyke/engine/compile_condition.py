@@ -360,13 +360,15 @@ class Compiler:
     def resolve_accumulators(self, code: Code) -> None:
         """Put the places of accumulators into the instructions that load them."""
         by_id = {id(acc): acc for acc in self.accumulators.values()}
-        for op in code:
-            if L.ACC_LOAD_I <= op[0] < L.LENGTH:
-                acc = by_id[op[1]]
-                if op[0] == L.ACC_LOAD_I:
-                    op[1] = acc.slot
-                    op[2] = -1 if op[2] < 0 else acc.slot + 1
-                elif op[0] in (L.ACC_ELEMENT_I, L.ACC_ELEMENT_F):
-                    op[1] = acc.slot
-                else:
-                    op[1], op[2] = acc.floats, acc.slot
+        for at, (operation, place, second, *rest) in enumerate(code):
+            if not L.ACC_LOAD_I <= operation < L.LENGTH:
+                continue
+            acc = by_id[place]
+            if operation == L.ACC_LOAD_I:
+                places = [acc.slot, -1 if second < 0 else acc.slot + 1]
+            elif operation in (L.ACC_ELEMENT_I, L.ACC_ELEMENT_F):
+                places = [acc.slot, second]
+            else:
+                places = [acc.floats, acc.slot]
+            # A new row: IN and BETWEEN repeat the instructions of their operand.
+            code[at] = [operation, *places, *rest]

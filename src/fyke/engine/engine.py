@@ -251,7 +251,7 @@ class Engine:
         if state.last_ends is not None:
             known = {tuple(row[name] for name in partition): row["end"] for row in state.last_ends.to_pylist()}
         heads = [int(matches.first[np.flatnonzero(owner == k)[0]]) for k in range(len(number))]
-        values = [tuple(row.values()) for row in ordered.table.select(partition).take(heads).to_pylist()]
+        values = [tuple(row.values()) for row in ordered.table.select(partition).take(pa.array(heads, pa.int64())).to_pylist()]
         values = values if partition else [()] * len(heads)
         for k, value in enumerate(values):
             if value in known:

@@ -51,7 +51,9 @@ def fold_matches(offsets, positions, variables, rows, hashes, seed, result):
         for h in range(2):
             value = seed[h]
             for k in range(offsets[m], offsets[m + 1]):
-                value = mix(value * np.uint64(31) + hashes[rows[positions[k]], h] + np.uint64(variables[k]) * _SEEDS[h])
+                # Mixed, so that no variable number looks like the number of a twin.
+                variable = mix(np.uint64(variables[k]) + _SEEDS[h])
+                value = mix(value * np.uint64(31) + (hashes[rows[positions[k]], h] ^ variable))
             result[m, h] = value
 
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fyke.engine.evaluate import Column, evaluate
-from fyke.language.ast import Expression, Reference
-from fyke.plan.plan import ROLES, physical
+from fyke.engine.kernels.arrays import Array
+from fyke.language.ast import Expression, Reference, walk
+from fyke.plan.plan import ROLES, every_row_counts, physical
 from fyke.plan.pushdown import Pushed
 
 
@@ -22,14 +23,28 @@ def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
 
 
 def prepare(table: pa.Table, pushed: Pushed) -> pa.Table:
-    """Return the prepared batch of a table: needed attributes, roles, derived columns."""
+    """Return the prepared batch of a table: needed attributes, roles, derived columns.
+
+    Rows that can play no role are left out where they do not matter ([S] 5.2.1).
+    """
+    roles = _roles(table, pushed)
+    if not every_row_counts(pushed):
+        relevant = np.flatnonzero(roles)
+        if len(relevant) < len(roles):
+            used = dict.fromkeys((*pushed.needed, *_mentioned(pushed)))
+            table, roles = table.select(list(used)).take(pa.array(relevant)), roles[relevant]
     columns = {name: table.column(name) for name in pushed.needed}
-    columns[ROLES] = pa.chunked_array([_roles(table, pushed)])
+    columns[ROLES] = pa.chunked_array([pa.array(roles)])
     for derived in pushed.derived:
         name = physical(derived)
         if name not in columns:
             columns[name] = pa.chunked_array([_derive(table, derived.expression)])
     return pa.table(columns)
+
+
+def _mentioned(pushed: Pushed) -> set[str]:
+    nodes = (node for derived in pushed.derived for node in walk(derived.expression))
+    return {node.path[0] for node in nodes if isinstance(node, Reference)}
 
 
 def _derive(table: pa.Table, expression: Expression) -> pa.Array:
@@ -46,7 +61,7 @@ def _column(table: pa.Table, node: Expression) -> Column | None:
     return array
 
 
-def _roles(table: pa.Table, pushed: Pushed) -> pa.Array:
+def _roles(table: pa.Table, pushed: Pushed) -> Array:
     """Return, as bits, the roles each row can play."""
     roles = np.zeros(table.num_rows, np.int64)
     type_column = pushed.analysed.schema.type_column
@@ -64,4 +79,4 @@ def _roles(table: pa.Table, pushed: Pushed) -> pa.Array:
             truth = _derive(table, condition)
             holds = holds & pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
         roles |= holds.astype(np.int64) << role.bit
-    return pa.array(roles)
+    return roles

@@ -134,6 +134,8 @@ class Program:
             row[L.STATE_OPEN] = int(
                 any(v.group and bound >> k & 1 and not closed >> k & 1 for k, v in enumerate(self.variables))
             )
+            for v in self._enabled(bound, closed):
+                row[L.STATE_ROLES] |= 1 << self.roles[self.variables[v].name]
             row[L.STATE_FINAL_CHECKS] = len(self.check_rows)
             if row[L.STATE_COMPLETE]:
                 open_ended = (placed for placed in self.placed if placed.whole & ~closed)
@@ -149,6 +151,15 @@ class Program:
                 closed |= self.before[v]
         return closed
 
+    def _enabled(self, bound: int, closed: int) -> list[int]:
+        """Return the variables that a run can start or extend."""
+        enabled = []
+        for v, variable in enumerate(self.variables):
+            started, open_group = bound >> v & 1, variable.group and not closed >> v & 1
+            if (started and open_group) or (not started and self.before[v] & ~bound == 0):
+                enabled.append(v)
+        return enabled
+
     def expand(self, state: int) -> None:
         """Build the transitions of a state."""
         (bound, full) = next(key for key, number in self.states.items() if number == state)
@@ -156,11 +167,8 @@ class Program:
         row = self.state_rows[state]
         row[L.STATE_TRANSITIONS] = len(self.move_rows)
         moves = []
-        for v, variable in enumerate(self.variables):
-            started, open_group = bound >> v & 1, variable.group and not closed >> v & 1
-            if (started and open_group) or (not started and self.before[v] & ~bound == 0):
-                moves.append(self._move(v, variable, bound, full, closed))
-                row[L.STATE_ROLES] |= 1 << self.roles[variable.name]
+        for v in self._enabled(bound, closed):
+            moves.append(self._move(v, self.variables[v], bound, full, closed))
         self.move_rows += moves
         row[L.STATE_TRANSITIONS_END] = len(self.move_rows)
         row[L.STATE_EXPANDED] = 1

@@ -67,7 +67,8 @@ class ResultBuilder:
         if over:
             for aggregate in self.aggregates:
                 argument = aggregate.argument
-                columns[aggregate.column] = pa.scalar(1) if argument is None else values.column(argument)
+                value = pa.scalar(1) if argument is None else values.column(argument)
+                columns[aggregate.column] = _averaged(aggregate.function, value)
         else:
             starts, ends = matches.spans(events)
             columns[START] = _as_time(starts, rows.schema.field(self.analysed.schema.start).type)
@@ -166,13 +167,18 @@ def grouped(function: str, values: pa.Array, owner: Array, counts: Array) -> pa.
         options = pc.VarianceOptions(ddof=1, min_count=2)
     elif function == "count":
         options = pc.CountOptions(mode="only_valid")
-    if pa.types.is_decimal(values.type) and function in ("avg", "stddev"):
-        values = values.cast(pa.float64())
+    values = _averaged(function, values)
     table = pa.table({"owner": owner, "value": values})
     result = table.group_by("owner", use_threads=False).aggregate([("value", arrow, options)])
     at = np.full(len(counts), -1, np.int64)
     at[result.column("owner").to_numpy()] = np.arange(result.num_rows)
     return result.column(f"value_{arrow}").combine_chunks().take(pa.array(at, mask=at < 0))
+
+
+def _averaged(function: str, values: Column) -> Column:
+    """Return decimals as floats where the function makes floats of them."""
+    averages = function in ("avg", "stddev") and pa.types.is_decimal(values.type)
+    return values.cast(pa.float64()) if averages else values
 
 
 def take(rows: pa.Table, name: str, at: Array) -> pa.Array:

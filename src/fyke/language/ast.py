@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import Union
+from typing import Any
 
 from fyke.errors import Place
 
 
 def _place() -> Place | None:
-    return field(default=None, compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
+    return field(default=None, compare=False, repr=False, kw_only=True)
 
 
 # --- patterns (SEMANTICS 2) -------------------------------------------------------------
@@ -72,7 +72,7 @@ class Not:
     place: Place | None = _place()
 
 
-Pattern = Union[Event, Seq, And, Or, Not]
+Pattern = Event | Seq | And | Or | Not
 
 
 # --- expressions (SEMANTICS 3) ----------------------------------------------------------
@@ -224,22 +224,22 @@ class Star:
     place: Place | None = _place()
 
 
-Expression = Union[
-    Literal,
-    Duration,
-    Timestamp,
-    Reference,
-    Length,
-    Equivalence,
-    Unary,
-    Binary,
-    In,
-    Between,
-    Like,
-    IsNull,
-    Call,
-    Star,
-]
+Expression = (
+    Literal
+    | Duration
+    | Timestamp
+    | Reference
+    | Length
+    | Equivalence
+    | Unary
+    | Binary
+    | In
+    | Between
+    | Like
+    | IsNull
+    | Call
+    | Star
+)
 
 
 # --- the query --------------------------------------------------------------------------
@@ -282,7 +282,7 @@ class ReturnItem:
     place: Place | None = _place()
 
 
-Node = Union[Pattern, Expression, ReturnItem]
+Node = Pattern | Expression | ReturnItem
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -296,7 +296,7 @@ def children(node: Node) -> Iterator[Node]:
 
 def map_children(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Return an expression with ``change`` applied to each direct sub-expression."""
-    updates: dict[str, object] = {}
+    updates: dict[str, Any] = {}
     for spec in fields(node):
         value = getattr(node, spec.name)
         if isinstance(value, tuple) and spec.name in ("arguments", "options"):

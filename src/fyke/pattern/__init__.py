@@ -1,1 +1,1 @@
-
+"""Query and schema to a legal, typed normal form."""

@@ -10,14 +10,15 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from fyke.errors import MissingWindowError, UnknownAttributeError, WindowLengthError, WindowUnitError, near_misses
-from fyke.language.ast import Equivalence, Expression, Window, WindowKind
+from fyke.errors import MissingWindowError, TypeClashError, WindowLengthError, WindowUnitError
+from fyke.language.ast import Equivalence, Expression, Window, WindowKind, events
 from fyke.language.query import Query
 from fyke.language.unparse import unparse_expression
 from fyke.limits import Limits
 from fyke.pattern.check import Checker
 from fyke.pattern.contradictions import check_window_holds, find_contradiction
 from fyke.pattern.expand import expand
+from fyke.pattern.kinds import comparable, kind_of
 from fyke.pattern.normal_form import Absence, Alternative, Condition, NormalForm
 from fyke.pattern.partition import chained_attributes, without_equalities
 from fyke.pattern.place_conditions import absent_names, classify, place_conditions, spell_out_groups
@@ -57,13 +58,16 @@ def analyse(
         One of its subclasses, with the place in the query.
     """
     shapes = expand(query.pattern, limits, query.text)
-    scope = make_scope(query.pattern, absent_names(shapes), schema, query.text, infer, functions)
+    scope = make_scope(
+        query.pattern, absent_names(query.pattern, shapes), schema, query.text, infer, functions
+    )
     equivalences = _equivalences(query, scope)
     conjuncts = _conjuncts(query, scope)
-    find_contradiction(conjuncts, query.text)
+    find_contradiction(conjuncts, scope)
     conditions = tuple(classify(conjunct, scope) for conjunct in conjuncts)
     alternatives = tuple(place_conditions(shape, conditions, scope) for shape in shapes)
-    partition = tuple(dict.fromkeys((*equivalences, *chained_attributes(alternatives, query.strategy))))
+    chained = chained_attributes(alternatives, query.strategy, query.window)
+    partition = tuple(dict.fromkeys((*equivalences, *chained)))
     alternatives = tuple(_partitioned(alternative, partition) for alternative in alternatives)
     check_window_holds(alternatives, query.window, query.text)
     _check_absences_end(alternatives, query)
@@ -90,13 +94,14 @@ def _equivalences(query: Query, scope: Scope) -> tuple[str, ...]:
         if isinstance(conjunct, Equivalence):
             for attribute in conjunct.attributes:
                 for variable in scope.variables:
-                    scope.attribute_type(variable, (attribute,), conjunct.place)
-                if attribute not in scope.schema.columns:
-                    raise UnknownAttributeError(
-                        f"the events have no attribute {attribute!r}.{near_misses(attribute, scope.schema.columns)}",
-                        place=conjunct.place,
-                        text=query.text,
-                    )
+                    arrow = scope.attribute_type(variable, (attribute,), conjunct.place)
+                    if not comparable(kind_of(arrow), kind_of(arrow)):
+                        raise TypeClashError(
+                            f"[{attribute}] needs values that can be compared, found {arrow}",
+                            place=conjunct.place,
+                            text=query.text,
+                            remedy="Agree on a number, a string, a time or a boolean.",
+                        )
                 found[attribute] = None
     return tuple(found)
 
@@ -133,7 +138,7 @@ def _check_absences_end(alternatives: tuple[Alternative, ...], query: Query) -> 
                 if not (after and before):
                     raise MissingWindowError(
                         f"the absence of {variable.name!r} reaches as far as the window, and there is none",
-                        place=query.pattern.place,
+                        place=next(e.place for e in events(query.pattern) if e.variable == variable.name),
                         text=query.text,
                         remedy="Add a window, as in WITHIN 12 hours, or put the absence between two events.",
                     )
@@ -159,7 +164,8 @@ def _window(query: Query, schema: EventSchema) -> int | None:
             f"the window is a length of time, but the time column {schema.end!r} is a plain number",
             place=window.place,
             text=query.text,
-            remedy="Write the window as a number in the column's own units, or say what they are: time_unit='ms'.",
+            remedy="Write the window as a number in the column's own units, or say what they are, "
+            "as in time_unit='ms'.",
         )
     return window.amount // schema.unit
 

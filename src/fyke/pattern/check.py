@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NoReturn
 
 from fyke.errors import (
-    AbsenceReferenceError,
     AggregateError,
     GroupAsSingleError,
-    PreviousOfSingleError,
-    QueryError,
-    SingleAsGroupError,
     TypeClashError,
     UnknownFunctionError,
+    UnsupportedQueryError,
     near_misses,
 )
 from fyke.language.ast import (
@@ -35,12 +33,37 @@ from fyke.language.ast import (
     walk,
 )
 from fyke.language.unparse import unparse_expression
+from fyke.pattern.check_reference import ReferenceChecker
 from fyke.pattern.kinds import AGGREGATES, FUNCTIONS, NUMERIC, TEMPORAL, Kind, comparable, kind_of
 from fyke.pattern.scope import Scope
 
 COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
-_LITERALS = {bool: Kind.BOOLEAN, int: Kind.INTEGER, float: Kind.FLOAT, str: Kind.STRING, type(None): Kind.NULL}
-_GROUP_INDEX = {Index.EACH, Index.FIRST, Index.LAST, Index.ALL, Index.BEFORE, Index.PREVIOUS}
+_LITERALS = {
+    bool: Kind.BOOLEAN,
+    int: Kind.INTEGER,
+    float: Kind.FLOAT,
+    str: Kind.STRING,
+    type(None): Kind.NULL,
+}
+_TRUTH = "Write a comparison, as in a.x > 0."
+_REMEDIES = {
+    "AND": _TRUTH,
+    "OR": _TRUTH,
+    "NOT": _TRUTH,
+    "LIKE": "Use =, <, > or BETWEEN for what is not text.",
+    "a minus sign": "Leave it out.",
+}
+
+
+def _names(kinds: frozenset[Kind] | set[Kind]) -> str:
+    """Return kinds in words: ``"a number or a duration"``."""
+    if kinds >= NUMERIC | TEMPORAL | {Kind.STRING, Kind.BOOLEAN}:
+        return "a value"
+    names = ["a number"] if kinds >= NUMERIC else []
+    names += sorted(f"a {kind.value}" for kind in kinds - NUMERIC - {Kind.NULL})
+    if not kinds >= NUMERIC and Kind.INTEGER in kinds:
+        names.append("an integer")
+    return " or ".join(names)
 
 
 def is_aggregate(node: object) -> bool:
@@ -53,22 +76,30 @@ def over_matches(node: Expression) -> bool:
     if not (isinstance(node, Call) and node.function in AGGREGATES):
         return False
     inner = [child for argument in node.arguments for child in walk(argument)]
-    own = [child for child in inner if isinstance(child, Reference) and child.index in (Index.ALL, Index.BEFORE)]
+    own = [
+        child for child in inner if isinstance(child, Reference) and child.index in (Index.ALL, Index.BEFORE)
+    ]
     return not own or any(is_aggregate(child) for child in inner)
 
 
-class Checker:
-    """Checks expressions of one clause: conditions, or RETURN items (``returning``)."""
+def _over_several_events(node: Expression) -> bool:
+    elements = {(ref.variable, ref.index) for ref in walk(node) if isinstance(ref, Reference)}
+    return len(elements) > 1 or any(isinstance(part, Length) or is_aggregate(part) for part in walk(node))
 
-    def __init__(self, scope: Scope, *, returning: bool = False) -> None:
-        self.scope = scope
-        self.returning = returning
+
+class Checker(ReferenceChecker):
+    """Checks expressions of one clause: conditions, or RETURN items (``returning``)."""
 
     def condition(self, expression: Expression) -> None:
         """Check a conjunct of WHERE: it must be boolean."""
         kind = self.kind(expression)
         if kind not in (Kind.BOOLEAN, Kind.NULL):
-            self._fail(TypeClashError, expression, f"a condition must be boolean, found {kind.value}")
+            self._fail(
+                TypeClashError,
+                expression,
+                f"a condition is true or false, but {unparse_expression(expression)} is {kind.value}",
+                "Compare it with something, as in a.x > 0.",
+            )
 
     def kind(self, node: Expression) -> Kind:
         """Return the kind of an expression, or raise the error that says what is wrong with it."""
@@ -91,82 +122,12 @@ class Checker:
         if isinstance(node, (In, Between, Like, IsNull)):
             return self._predicate(node)
         assert isinstance(node, (Star, Equivalence))
-        self._fail(AggregateError, node, "this stands only where the language gives it a meaning: count(*), [x]")
-
-    def _fail(self, error: type[QueryError], node: Expression, message: str, remedy: str = "") -> NoReturn:
-        raise error(message, place=node.place, text=self.scope.text, remedy=remedy)
-
-    # --- references -------------------------------------------------------------------
-
-    def _reference(self, node: Reference) -> Kind:
-        name = node.variable
-        self.scope.require_variable(name, node.place)
-        group = self.scope.is_group(name)
-        self._check_index(node, group)
-        if self.returning:
-            self._check_returned(node, group)
-        if not node.path:
-            if not self.returning:
-                self._fail(TypeClashError, node, f"{name!r} is an event, not a value", f"Name an attribute: {name}.x")
-            return Kind.EVENT
-        return kind_of(self.scope.attribute_type(name, node.path, node.place))
-
-    def _check_index(self, node: Reference, group: bool) -> None:
-        name, written = node.variable, unparse_expression(node)
-        attribute = written.rpartition(".")[2]
-        if not group and node.index is Index.PREVIOUS:
-            self._fail(
-                PreviousOfSingleError,
-                node,
-                f"{written} asks for the element before, but {name!r} binds one event",
-                f"Declare it as a group (Type+ {name}[]), or write {name}.{attribute}.",
-            )
-        if not group and node.index in _GROUP_INDEX:
-            self._fail(
-                SingleAsGroupError,
-                node,
-                f"{written} uses {name!r} as a group, but it binds one event",
-                f"Write {name}.{attribute}, or declare it as a group: Type+ {name}[].",
-            )
-        if node.index in (Index.ALL, Index.BEFORE):
-            self._fail(
-                GroupAsSingleError,
-                node,
-                f"{written} is many values where one is needed",
-                f"Put it into an aggregate, as in avg({written}).",
-            )
-
-    def _check_returned(self, node: Reference, group: bool) -> None:
-        name, written = node.variable, unparse_expression(node)
-        if name in self.scope.absent:
-            self._fail(
-                AbsenceReferenceError,
-                node,
-                f"{name!r} is absent from every match, so RETURN cannot use it",
-                "Return attributes of the events that are present.",
-            )
-        if group and node.path and node.index in (Index.NONE, Index.EACH, Index.PREVIOUS):
-            attribute = node.path[0]
-            self._fail(
-                GroupAsSingleError,
-                node,
-                f"{written} is one value for each element of the group {name!r}",
-                f"Choose one, as in {name}[1].{attribute} or {name}[{name}.len].{attribute}, aggregate them, "
-                f"as in max({name}[].{attribute}), or return {name} whole.",
-            )
-
-    def _length(self, node: Length) -> Kind:
-        self.scope.require_variable(node.variable, node.place)
-        if not self.scope.is_group(node.variable):
-            self._fail(
-                SingleAsGroupError,
-                node,
-                f"{node.variable}.len counts a group, but {node.variable!r} binds one event",
-                f'An attribute of that name is written {node.variable}."len".',
-            )
-        if self.returning and node.variable in self.scope.absent:
-            self._fail(AbsenceReferenceError, node, f"{node.variable!r} is absent from every match")
-        return Kind.INTEGER
+        self._fail(
+            AggregateError,
+            node,
+            f"{unparse_expression(node)} has no meaning here",
+            "'*' stands in count(*) only, and [x] is a condition of its own.",
+        )
 
     # --- operators --------------------------------------------------------------------
 
@@ -180,9 +141,11 @@ class Checker:
 
     def _need(self, node: Expression, found: Kind, allowed: set[Kind] | frozenset[Kind], by: str) -> None:
         if found not in allowed:
-            names = sorted(kind.value for kind in allowed - {Kind.NULL})
             self._fail(
-                TypeClashError, node, f"{by} takes {' or '.join(names)}, found {found.value} in {unparse_expression(node)}"
+                TypeClashError,
+                node,
+                f"{by} takes {_names(allowed)}, but {unparse_expression(node)} is {found.value}",
+                _REMEDIES.get(by, f"Use {by} on {_names(allowed)}, or convert the column before matching."),
             )
 
     def _binary(self, node: Binary) -> Kind:
@@ -206,11 +169,16 @@ class Checker:
     def _clash(
         self, node: Expression, left: Expression, lk: Kind, right: Expression, rk: Kind, why: str
     ) -> NoReturn:
-        remedy = ""
-        if {lk, rk} == {Kind.STRING, Kind.TIMESTAMP}:
+        kinds = {lk, rk}
+        remedy = "Numbers go with numbers, strings with strings, times with times and durations."
+        if kinds == {Kind.STRING, Kind.TIMESTAMP}:
             remedy = "A point in time is written TIMESTAMP '2026-01-31 12:00:00'."
-        elif {lk, rk} == {Kind.INTEGER, Kind.DURATION}:
-            remedy = "Compare with a plain number in the units of the column."
+        elif Kind.DURATION in kinds and kinds & NUMERIC:
+            remedy = "Compare with a plain number in the units of the column, or give both sides a unit."
+        elif Kind.EVENT in kinds:
+            remedy = "Name an attribute of the event, as in a.x."
+        elif kinds & {Kind.LIST, Kind.STRUCT, Kind.OTHER}:
+            remedy = "Compare a field of it, or convert the column before matching."
         self._fail(
             TypeClashError,
             node,
@@ -229,7 +197,13 @@ class Checker:
         elif isinstance(node, Like):
             self._need(node.operand, kind, {Kind.STRING, Kind.NULL}, "LIKE")
             if not (isinstance(node.pattern, Literal) and isinstance(node.pattern.value, str)):
-                self._fail(TypeClashError, node.pattern, "the pattern of LIKE is a string literal")
+                self._fail(
+                    TypeClashError,
+                    node.pattern,
+                    f"LIKE takes a pattern in quotes, found {unparse_expression(node.pattern)}",
+                    "Write, for example, a.x LIKE 'shelf%'; to compare two attributes, use =.",
+                )
+            self._check_one_event(node, "LIKE")
         return Kind.BOOLEAN
 
     # --- functions --------------------------------------------------------------------
@@ -241,56 +215,83 @@ class Checker:
         function = FUNCTIONS.get(node.function)
         if function is None:
             return self._foreign(node)
-        most = function.most
-        if len(kinds) < function.least or (most is not None and len(kinds) > most):
-            takes = f"{function.least}" if function.least == most else f"{function.least} to {most or 'any number of'}"
-            self._fail(TypeClashError, node, f"{node.function} takes {takes} arguments, found {len(kinds)}")
+        self._check_count(node, function.least, function.most)
         for position, (argument, kind) in enumerate(zip(node.arguments, kinds, strict=True)):
-            self._need(argument, kind, function.arguments[min(position, len(function.arguments) - 1)], node.function)
+            allowed = function.arguments[min(position, len(function.arguments) - 1)]
+            self._need(argument, kind, allowed, node.function)
+        if not function.across:
+            self._check_one_event(node, node.function)
         if function.result is not None:
             return function.result
-        valued = kinds[1:] if node.function == "if" else kinds[:1] if node.function == "round" else kinds
-        return self._common(node, valued)
+        valued = {"if": slice(1, None), "round": slice(0, 1)}.get(node.function, slice(None))
+        return self._common(node, node.arguments[valued], kinds[valued])
 
-    def _common(self, node: Call, kinds: list[Kind]) -> Kind:
-        result = Kind.NULL
-        for argument, kind in zip(node.arguments[-len(kinds) :], kinds, strict=True):
+    def _check_count(self, node: Call, least: int, most: int | None) -> None:
+        found = len(node.arguments)
+        if least <= found and (most is None or found <= most):
+            return
+        number = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} to {most}"
+        noun = "argument" if number == "1" else "arguments"
+        self._fail(
+            TypeClashError,
+            node,
+            f"{node.function} takes {number} {noun}, found {found}",
+            f"Write {node.function}({', '.join('xyz'[:least])}).",
+        )
+
+    def _check_one_event(self, node: Expression, by: str) -> None:
+        """Check, in a condition, that a function the engines do not have is over one event only."""
+        if not self.returning and _over_several_events(node):
+            across = sorted(name for name, function in FUNCTIONS.items() if function.across)
+            self._fail(
+                UnsupportedQueryError,
+                node,
+                f"{by} takes the attributes of one event, but {unparse_expression(node)} is over several",
+                f"Over several events there are arithmetic, comparisons and {', '.join(across)}.",
+            )
+
+    def _common(self, node: Call, arguments: tuple[Expression, ...], kinds: list[Kind]) -> Kind:
+        result, source = kinds[0], arguments[0]
+        for argument, kind in zip(arguments, kinds, strict=True):
             if not comparable(result, kind) and result is not kind:
-                self._clash(node, node.arguments[0], result, argument, kind, "one type is needed")
-            if result is Kind.NULL or (kind is Kind.FLOAT and result in NUMERIC):
-                result = kind
+                self._clash(node, source, result, argument, kind, f"{node.function} needs one type")
+            if result is Kind.NULL or (result in NUMERIC and kind in (Kind.FLOAT, Kind.DECIMAL)):
+                result = Kind.FLOAT if Kind.FLOAT in (result, kind) else kind
+                source = argument
         return result
 
     def _registered(self, node: Call, kinds: list[Kind]) -> Kind:
         assert self.scope.functions is not None
         arity = self.scope.functions[node.function]
-        if len(kinds) != arity:
-            self._fail(TypeClashError, node, f"{node.function} takes {arity} arguments, found {len(kinds)}")
+        self._check_count(node, arity, arity)
         for argument, kind in zip(node.arguments, kinds, strict=True):
             self._need(argument, kind, NUMERIC | {Kind.NULL}, node.function)
         return Kind.FLOAT
 
     def _foreign(self, node: Call) -> Kind:
         """Ask the input's SQL dialect about a function of one event that Fyke does not know."""
-        references = {(ref.variable, ref.index) for ref in walk(node) if isinstance(ref, Reference)}
-        if self.scope.infer is not None and len(references) <= 1:
-            attributes = self.scope.schema.attributes(None)
-            arrow = self.scope.infer(node, attributes)
+        several = _over_several_events(node)
+        if self.scope.infer is not None and not several:
+            arrow = self.scope.infer(node, self.scope.schema.attributes(None))
             if arrow is not None:
                 return kind_of(arrow)
         known = [*FUNCTIONS, *AGGREGATES, *(self.scope.functions or ())]
-        several = " over several events" if len(references) > 1 else ""
         self._fail(
             UnknownFunctionError,
             node,
-            f"unknown function {node.function!r}{several}.{near_misses(node.function, known)}",
-            "Register a function of numbers with functions={name: callable}; on a DataFrame any Spark SQL "
-            "function may be used on the attributes of one event.",
+            f"unknown function {node.function!r}{' over several events' if several else ''}",
+            "Register a function of numbers with functions={'name': callable}; on a DataFrame any Spark SQL "
+            f"function may be used on the attributes of one event.{near_misses(node.function, known)}",
         )
 
     def _aggregate(self, node: Call) -> Kind:
         if len(node.arguments) != 1:
-            self._fail(AggregateError, node, f"{node.function} takes one argument, found {len(node.arguments)}")
+            self._fail(
+                AggregateError,
+                node,
+                f"{node.function} takes one argument, found {len(node.arguments)}",
+                f"Write {node.function}(a[].x).",
+            )
         if over_matches(node):
             return self._over_matches(node)
         argument = node.arguments[0]
@@ -304,7 +305,13 @@ class Checker:
             self._need(argument, kind, NUMERIC | {Kind.NULL}, node.function)
             return kind if node.function == "sum" else Kind.FLOAT
         if kind in (Kind.LIST, Kind.STRUCT, Kind.EVENT, Kind.OTHER) and node.function in ("min", "max"):
-            self._fail(TypeClashError, node, f"{node.function} does not take {kind.value}")
+            self._fail(
+                TypeClashError,
+                node,
+                f"{node.function} takes values that have an order, but {unparse_expression(argument)} "
+                f"is {kind.value}",
+                "Name one attribute, as in max(a[].x).",
+            )
         return kind
 
     def _over_matches(self, node: Call) -> Kind:
@@ -323,27 +330,43 @@ class Checker:
                 "Use min or max.",
             )
         if any(over_matches(inner) for inner in walk(argument) if isinstance(inner, Call)):
-            self._fail(AggregateError, node, "an aggregate over matches cannot stand inside another one")
+            self._fail(
+                AggregateError,
+                node,
+                f"{unparse_expression(node)} puts an aggregate over matches into another one",
+                "Aggregate an attribute, as in max(c.x), or an aggregate of a group, as in avg(sum(b[].x)).",
+            )
         return self._aggregate_result(node, argument, self.kind(argument))
 
     def _fail_outside_group(self, node: Call, argument: Expression) -> NoReturn:
+        if any(is_aggregate(inner) for inner in walk(argument)):
+            self._fail(
+                AggregateError,
+                node,
+                f"{unparse_expression(node)} puts an aggregate into another one",
+                "An aggregate in a condition is over attributes, as in avg(a[].x).",
+            )
         for reference in walk(argument):
             if isinstance(reference, Reference):
                 self.scope.require_variable(reference.variable, reference.place)
                 if self.scope.is_group(reference.variable):
-                    name, attribute = reference.variable, ".".join(reference.path)
+                    whole, earlier = (
+                        unparse_expression(replace(reference, index=index))
+                        for index in (Index.ALL, Index.BEFORE)
+                    )
+                    group = f"the group {reference.variable!r}"
                     self._fail(
                         GroupAsSingleError,
                         node,
-                        f"{node.function} needs to know which elements of the group {name!r} it is over",
-                        f"Write {node.function}({name}[].{attribute}) for the whole group, or "
-                        f"{node.function}({name}[..i-1].{attribute}) for the elements before.",
+                        f"{unparse_expression(node)} does not say which elements of {group} it is over",
+                        f"Write {node.function}({whole}) for the whole group, or {node.function}({earlier}) "
+                        "for the elements before.",
                     )
         self._fail(
             AggregateError,
             node,
-            f"{node.function} is an aggregate, and there is no group to aggregate",
-            "Aggregates in conditions are over a group: avg(a[].x), avg(a[..i-1].x).",
+            f"{node.function} is an aggregate, and {unparse_expression(argument)} is no group",
+            "An aggregate in a condition is over a group, as in avg(a[].x) or avg(a[..i-1].x).",
         )
 
 
@@ -361,14 +384,35 @@ class _AggregateArgument(Checker):
         if not group:
             super()._check_index(node, group)
         if node.index is Index.BEFORE and self.returning:
-            self._fail(AggregateError, self.node, "a[..i-1] has a meaning in conditions only", "Write a[].")
-        if (node.variable, node.index) != (self.group, self.range) or not node.path:
+            whole = unparse_expression(replace(node, index=Index.ALL))
             self._fail(
                 AggregateError,
                 self.node,
-                f"{unparse_expression(self.node)} mixes elements of different groups or ranges",
-                "An aggregate is over the attributes of one group, all written a[] or all a[..i-1].",
+                f"{unparse_expression(node)} has a meaning in conditions only",
+                f"Write {whole} for the whole group.",
             )
+        if not node.path:
+            self._fail(
+                AggregateError,
+                self.node,
+                f"{unparse_expression(self.node)} is over whole events",
+                f"Name an attribute, as in {self.node.function}({node.variable}[].x); "
+                f"{node.variable}.len counts the events.",
+            )
+        if (node.variable, node.index) != (self.group, self.range):
+            self._fail_mixed()
+
+    def _fail_mixed(self) -> NoReturn:
+        self._fail(
+            AggregateError,
+            self.node,
+            f"{unparse_expression(self.node)} mixes elements of different groups or ranges",
+            "An aggregate is over the attributes of one group, all written a[] or all a[..i-1].",
+        )
+
+    def _length(self, node: Length) -> Kind:
+        super()._length(node)
+        self._fail_mixed()
 
     def _check_returned(self, node: Reference, group: bool) -> None:
         if node.variable in self.scope.absent:

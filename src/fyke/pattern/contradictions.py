@@ -2,86 +2,184 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fyke.errors import ContradictionError
-from fyke.language.ast import Between, Binary, Expression, Length, Literal, Reference, Window, WindowKind
-from fyke.language.unparse import unparse_expression
+from fyke.language.ast import (
+    Between,
+    Binary,
+    Expression,
+    In,
+    Index,
+    IsNull,
+    Length,
+    Literal,
+    Reference,
+    Window,
+    WindowKind,
+)
+from fyke.language.unparse import unparse_expression, unparse_pattern
+from fyke.pattern.kinds import Kind, kind_of
 from fyke.pattern.normal_form import Alternative
+from fyke.pattern.scope import Scope
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _Value = int | float | str | bool
+_Operand = Reference | Length
 
 
 @dataclass(slots=True)
 class _Range:
-    """The values one reference may still take, as conjunct after conjunct narrows it."""
+    """The values one operand may still take, and the text of the conjunct that set each bound."""
 
-    low: _Value | None = None
-    low_open: bool = False
-    high: _Value | None = None
-    high_open: bool = False
-    excluded: tuple[_Value, ...] = ()
+    low: tuple[_Value, bool, str] | None = None  # value, whether it is itself excluded, text
+    high: tuple[_Value, bool, str] | None = None
+    excluded: dict[_Value, str] = field(default_factory=dict)
+    options: tuple[frozenset[_Value], str] | None = None
+    null: str = ""
+    not_null: str = ""
 
-    def narrow(self, operator: str, value: _Value) -> None:
-        if operator in (">", ">=", "=") and (self.low is None or value >= self.low):  # type: ignore[operator]
-            self.low_open = operator == ">" or (self.low_open and value == self.low)
-            self.low = value
-        if operator in ("<", "<=", "=") and (self.high is None or value <= self.high):  # type: ignore[operator]
-            self.high_open = operator == "<" or (self.high_open and value == self.high)
-            self.high = value
+    def narrow(self, condition: Expression, text: str) -> None:
+        """Take in what a conjunct says."""
+        if isinstance(condition, IsNull) and not condition.negated:
+            self.null = text
+        else:
+            self.not_null = text
+        for _, operator, value in _comparisons(condition):
+            self._compare(operator, value, text)
+        values = [_value(option) for option in condition.options] if isinstance(condition, In) else []
+        known = frozenset(value for value in values if value is not None)
+        if len(known) == len(values) > 0:
+            both = known if self.options is None else self.options[0] & known
+            self.options = (both, text if self.options is None else f"{self.options[1]} and {text}")
+
+    def _compare(self, operator: str, value: _Value, text: str) -> None:
         if operator == "!=":
-            self.excluded += (value,)
+            self.excluded.setdefault(value, text)
+        if operator in (">", ">=", "=") and (
+            self.low is None or _tighter(value, operator == ">", self.low, 1)
+        ):
+            self.low = (value, operator == ">", text)
+        if operator in ("<", "<=", "=") and (
+            self.high is None or _tighter(value, operator == "<", self.high, -1)
+        ):
+            self.high = (value, operator == "<", text)
 
-    def empty(self) -> bool:
+    def clash(self) -> list[str]:
+        """Return the texts that exclude one another; none if some value is left."""
+        if self.null and self.not_null:
+            return [self.null, self.not_null]
         if self.low is None or self.high is None:
-            return False
-        if self.low == self.high:
-            return self.low_open or self.high_open or self.low in self.excluded
-        return self.low > self.high  # type: ignore[operator]
+            return []
+        (low, low_open, low_text), (high, high_open, high_text) = self.low, self.high
+        if low == high and not low_open and not high_open:
+            return [low_text, high_text, self.excluded[low]] if low in self.excluded else []
+        return [low_text, high_text] if low >= high else []  # type: ignore[operator]
+
+    def clash_of_options(self) -> list[str]:
+        """Return the texts that exclude every option of IN."""
+        if self.options is None or any(self._admits(option) for option in self.options[0]):
+            return []
+        bounds = [bound[2] for bound in (self.low, self.high) if bound is not None]
+        return [self.options[1], *bounds, *(self.excluded[v] for v in self.options[0] if v in self.excluded)]
+
+    def _admits(self, value: _Value) -> bool:
+        probe = _Range(self.low, self.high, self.excluded)
+        probe._compare("=", value, "")
+        return not probe.clash()
 
 
-def find_contradiction(conditions: tuple[Expression, ...], text: str | None) -> None:
-    """Raise ContradictionError if the comparisons of one reference with literals exclude one another."""
-    ranges: dict[tuple[str, type], tuple[_Range, list[str]]] = {}
+def _tighter(value: _Value, is_open: bool, bound: tuple[_Value, bool, str], direction: int) -> bool:
+    if value == bound[0]:
+        return is_open and not bound[1]
+    return (value > bound[0]) == (direction > 0)  # type: ignore[operator]
+
+
+def find_contradiction(conditions: tuple[Expression, ...], scope: Scope) -> None:
+    """Raise ContradictionError if what conjuncts say of one attribute or length excludes one another."""
+    ranges: dict[str, _Range] = {}
+    last: dict[str, Expression] = {}
     for condition in conditions:
-        for reference, operator, value in _comparisons(condition):
-            kind = str if isinstance(value, str) else float
-            narrowed, written = ranges.setdefault((unparse_expression(reference), kind), (_Range(), []))
-            narrowed.narrow(operator, value)
-            written.append(unparse_expression(condition))
-            if narrowed.empty():
-                raise ContradictionError(
-                    f"no event can satisfy {' and '.join(dict.fromkeys(written))}",
-                    place=condition.place,
-                    text=text,
-                    remedy="The query could never match; correct one of the conditions.",
-                )
+        operand = _operand(condition)
+        if operand is None or not _has_values(operand, scope):
+            continue
+        name = unparse_expression(operand)
+        if name not in ranges:
+            ranges[name] = (
+                _possible_lengths(operand.variable, scope) if isinstance(operand, Length) else _Range()
+            )
+        ranges[name].narrow(condition, unparse_expression(condition))
+        last[name] = condition
+        _refuse(ranges[name].clash(), condition, scope)
+    for name, found in ranges.items():
+        _refuse(found.clash_of_options(), last[name], scope)
 
 
-def _comparisons(condition: Expression) -> list[tuple[Expression, str, _Value]]:
+def _has_values(operand: _Operand, scope: Scope) -> bool:
+    """Say whether conjuncts about an operand can clash: of ``a[i-1]`` they say nothing to a group of one."""
+    if isinstance(operand, Length):
+        return True
+    kind = kind_of(scope.attribute_type(operand.variable, operand.path, operand.place))
+    return operand.index is not Index.PREVIOUS and kind is not Kind.NULL
+
+
+def _refuse(clash: list[str], condition: Expression, scope: Scope) -> None:
+    if clash:
+        raise ContradictionError(
+            f"nothing can satisfy {' and '.join(dict.fromkeys(clash))}",
+            place=condition.place,
+            text=scope.text,
+            remedy="They exclude one another: correct one of them.",
+        )
+
+
+def _possible_lengths(variable: str, scope: Scope) -> _Range:
+    """Return the lengths of a group by its declarations; an optional one that is there has an event."""
+    declared = scope.variables[variable]
+    least = min(declared, key=lambda declaration: declaration.minimum)
+    lengths = _Range(low=(max(1, least.minimum), False, unparse_pattern(least)))
+    bounded = [
+        (declaration.maximum, declaration) for declaration in declared if declaration.maximum is not None
+    ]
+    if len(bounded) == len(declared):
+        maximum, most = max(bounded, key=lambda pair: pair[0])
+        lengths.high = (maximum, False, unparse_pattern(most))
+    return lengths
+
+
+def _operand(condition: Expression) -> _Operand | None:
+    """Return the attribute or length that a conjunct compares with literals, if it is such a one."""
+    if isinstance(condition, IsNull) or (isinstance(condition, In) and not condition.negated):
+        return condition.operand if isinstance(condition.operand, (Reference, Length)) else None
+    return next((operand for operand, _, _ in _comparisons(condition)), None)
+
+
+def _comparisons(condition: Expression) -> list[tuple[_Operand, str, _Value]]:
     if isinstance(condition, Between) and not condition.negated:
-        bounds = ((">=", condition.low), ("<=", condition.high))
-        return [
-            (condition.operand, operator, bound.value)
-            for operator, bound in bounds
-            if isinstance(condition.operand, (Reference, Length)) and _is_value(bound)
+        pairs = [(condition.operand, ">=", condition.low), (condition.operand, "<=", condition.high)]
+    elif isinstance(condition, Binary) and condition.operator in _MIRRORED:
+        mirrored = _MIRRORED[condition.operator]
+        pairs = [
+            (condition.left, condition.operator, condition.right),
+            (condition.right, mirrored, condition.left),
         ]
-    if not isinstance(condition, Binary) or condition.operator not in _MIRRORED:
+    else:
         return []
-    left, right = condition.left, condition.right
-    if isinstance(left, (Reference, Length)) and _is_value(right):
-        return [(left, condition.operator, right.value)]
-    if isinstance(right, (Reference, Length)) and _is_value(left):
-        return [(right, _MIRRORED[condition.operator], left.value)]
-    return []
+    found = [(operand, operator, _value(other)) for operand, operator, other in pairs]
+    return [
+        (operand, operator, value)
+        for operand, operator, value in found
+        if isinstance(operand, (Reference, Length)) and value is not None
+    ]
 
 
-def _is_value(node: Expression) -> bool:
-    return isinstance(node, Literal) and node.value is not None
+def _value(node: Expression) -> _Value | None:
+    return node.value if isinstance(node, Literal) else None
 
 
-def check_window_holds(alternatives: tuple[Alternative, ...], window: Window | None, text: str | None) -> None:
+def check_window_holds(
+    alternatives: tuple[Alternative, ...], window: Window | None, text: str | None
+) -> None:
     """Raise ContradictionError if WITHIN n EVENTS is too short for every alternative."""
     if window is None or window.kind is not WindowKind.EVENTS:
         return

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fyke.errors import (
     DuplicateVariableError,
     EmptyPatternError,
-    QueryError,
     TooManyAlternativesError,
     TooManyVariablesError,
 )
-from fyke.language.ast import And, Event, Not, Or, Pattern, Seq, events
+from fyke.language.ast import And, Event, Not, Or, Pattern, Seq
 from fyke.limits import Limits
 
 MAX_VARIABLES = 63
@@ -54,8 +53,6 @@ def expand(pattern: Pattern, limits: Limits, text: str | None = None) -> tuple[S
             text=text,
             remedy="Add an event that must be there beside the absent ones.",
         )
-    for shape in shapes:
-        _check_names(shape, pattern, text)
     _check_shared_names(shapes, text)
     return shapes
 
@@ -64,20 +61,21 @@ def _shapes(pattern: Pattern, limits: Limits, text: str | None) -> list[Shape]:
     if isinstance(pattern, Event):
         present = Shape((replace(pattern, minimum=max(1, pattern.minimum)),))
         return [Shape(), present] if pattern.minimum == 0 else [present]
-    if isinstance(pattern, Or):
-        return [shape for part in pattern.parts for shape in _shapes(part, limits, text)]
     if isinstance(pattern, Not):
         return [_absent(pattern, _shapes(pattern.part, limits, text), text)]
     choices = [_shapes(part, limits, text) for part in pattern.parts]
-    if math.prod(map(len, choices)) > limits.alternatives:
+    sizes = map(len, choices)
+    if (sum(sizes) if isinstance(pattern, Or) else math.prod(sizes)) > limits.alternatives:
         raise TooManyAlternativesError(
-            f"OR and optional parts multiply into {math.prod(map(len, choices))} alternatives; "
-            f"the limit is {limits.alternatives}",
+            f"OR and optional parts make more than {limits.alternatives} alternatives",
             place=pattern.place,
             text=text,
-            remedy="Use fewer optional parts, or raise limits.alternatives.",
+            remedy="Use fewer of them, for each optional part doubles the number, or raise the limit "
+            "'alternatives'.",
         )
-    return [_join(pattern, combination) for combination in itertools.product(*choices)]
+    if isinstance(pattern, Or):
+        return list(itertools.chain.from_iterable(choices))
+    return [_join(pattern, combination, text) for combination in itertools.product(*choices)]
 
 
 def _absent(pattern: Not, shapes: list[Shape], text: str | None) -> Shape:
@@ -88,10 +86,32 @@ def _absent(pattern: Not, shapes: list[Shape], text: str | None) -> Shape:
             text=text,
             remedy="Make what must be absent one or more events, as in ~B b or ~SEQ(B b, C c).",
         )
-    return Shape((), frozenset().union(*(shape.order for shape in shapes)), tuple(shapes))
+    kept = _least(shapes)
+    twice = _declared_twice(kept)
+    if twice is not None:
+        raise DuplicateVariableError(
+            f"variable {twice.variable!r} is shared by alternatives inside an absence",
+            place=twice.place,
+            text=text,
+            remedy="Inside an absence, give each alternative of OR names of its own, and put no optional "
+            "part beside another absence.",
+        )
+    return Shape((), frozenset().union(*(shape.order for shape in kept)), kept)
 
 
-def _join(pattern: Seq | And, shapes: tuple[Shape, ...]) -> Shape:
+def _least(shapes: list[Shape]) -> tuple[Shape, ...]:
+    """Leave out what cannot be there anyway: where no B b may be, there is no SEQ(A a, B b) either."""
+    different = {shape: set(shape.variables) for shape in shapes}
+
+    def contains(whole: Shape, part: Shape) -> bool:
+        nested = whole.absences or part.absences
+        return not nested and different[part] < different[whole] and part.order <= whole.order
+
+    return tuple(shape for shape in different if not any(contains(shape, other) for other in different))
+
+
+def _join(pattern: Seq | And, shapes: tuple[Shape, ...], text: str | None) -> Shape:
+    _check_names(pattern, shapes, text)
     order: set[tuple[str, str]] = set().union(*(shape.order for shape in shapes))
     if isinstance(pattern, Seq):
         for left, right in itertools.combinations(shapes, 2):
@@ -103,28 +123,39 @@ def _join(pattern: Seq | And, shapes: tuple[Shape, ...]) -> Shape:
     )
 
 
-def _check_names(shape: Shape, pattern: Pattern, text: str | None) -> None:
-    names = list(shape.names())
-    for name in names:
-        if names.count(name) > 1:
-            places = [event.place for event in events(pattern) if event.variable == name]
-            raise DuplicateVariableError(
-                f"variable {name!r} is declared twice",
-                place=places[-1],
-                text=text,
-                remedy="Give each event of the pattern its own name; only alternatives of OR may share one.",
-            )
-    if len(names) > MAX_VARIABLES:
+def _check_names(pattern: Pattern, shapes: tuple[Shape, ...], text: str | None) -> None:
+    """Check names before order pairs are made of them: their number grows with the square."""
+    count = sum(1 for shape in shapes for _ in shape.names())
+    if count > MAX_VARIABLES:
         raise TooManyVariablesError(
-            f"the pattern has {len(names)} variables in one alternative; the most is {MAX_VARIABLES}",
+            f"{count} variables stand together in the pattern; the most is {MAX_VARIABLES}",
             place=pattern.place,
             text=text,
-            remedy="Split it into labelled queries that feed one another.",
+            remedy="Use a group, as in Type+ v[], for events that repeat, or split the query into labelled "
+            "queries that feed one another.",
+        )
+    twice = _declared_twice(shapes)
+    if twice is not None:
+        raise DuplicateVariableError(
+            f"variable {twice.variable!r} is declared twice",
+            place=twice.place,
+            text=text,
+            remedy="Give each event of the pattern its own name; only alternatives of OR may share one.",
         )
 
 
+def _declared_twice(shapes: Iterable[Shape]) -> Event | None:
+    seen: set[str] = set()
+    for shape in shapes:
+        for declaration in declarations(shape):
+            if declaration.variable in seen:
+                return declaration
+            seen.add(declaration.variable)
+    return None
+
+
 def _check_shared_names(shapes: tuple[Shape, ...], text: str | None) -> None:
-    """A name shared by alternatives is single, or a group, and present, or absent, in all of them."""
+    """Check that alternatives sharing a name agree: single or group, present or absent."""
     seen: dict[str, tuple[Event, bool]] = {}
     for shape in shapes:
         present = {declaration.variable for declaration in shape.variables}
@@ -132,17 +163,15 @@ def _check_shared_names(shapes: tuple[Shape, ...], text: str | None) -> None:
             here = (declaration, declaration.variable in present)
             first = seen.setdefault(declaration.variable, here)
             if (first[0].group, first[1]) != (declaration.group, here[1]):
-                raise _shared_name_error(declaration, first[0].group != declaration.group, text)
-
-
-def _shared_name_error(declaration: Event, kinds_differ: bool, text: str | None) -> QueryError:
-    clash = "single in one and a group in the other" if kinds_differ else "present in one and absent in the other"
-    return DuplicateVariableError(
-        f"variable {declaration.variable!r} is shared by alternatives, but it is {clash}",
-        place=declaration.place,
-        text=text,
-        remedy="Give the two different names.",
-    )
+                kinds = "single in one and a group in the other"
+                presence = "present in one and absent in the other"
+                clash = kinds if first[0].group != declaration.group else presence
+                raise DuplicateVariableError(
+                    f"variable {declaration.variable!r} is shared by alternatives, but it is {clash}",
+                    place=declaration.place,
+                    text=text,
+                    remedy="Give the two different names.",
+                )
 
 
 def declarations(shape: Shape) -> Iterator[Event]:

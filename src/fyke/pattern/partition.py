@@ -4,17 +4,19 @@
 every alternative, absences included.  Under strategies that select as they read, the chain must
 also connect every set of variables a run can hold on its way: otherwise a run could bind an event
 of another partition before the condition that forbids it can be decided, and partitioning first
-would change the result.
+would change the result.  Contiguity and ``WITHIN n EVENTS`` look at every event of the partition
+that ``[x]`` names, so there a chain is left what it is: a condition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fyke.language.ast import Binary, Expression, Index, Reference, Strategy
+from fyke.language.ast import Binary, Expression, Index, Reference, Strategy, Window, WindowKind
 from fyke.pattern.normal_form import Absence, Alternative, Condition
 
-_ELEMENT = (Index.NONE, Index.EACH)
+_SELECTIVE = (Strategy.NEXT, Strategy.GREEDY)
+_CONTIGUOUS = (Strategy.PARTITION, Strategy.STRICT)
 
 
 def equality(expression: Expression) -> tuple[str, str, str] | None:
@@ -31,25 +33,33 @@ def equality(expression: Expression) -> tuple[str, str, str] | None:
         return None
     indices = {left.index, right.index}
     if left.variable == right.variable:
-        return (left.path[0], left.variable, left.variable) if indices == {Index.EACH, Index.PREVIOUS} else None
-    return (left.path[0], left.variable, right.variable) if indices <= set(_ELEMENT) else None
+        connects = indices == {Index.EACH, Index.PREVIOUS}
+    else:
+        connects = indices <= {Index.NONE, Index.EACH}
+    return (left.path[0], left.variable, right.variable) if connects else None
 
 
-def chained_attributes(alternatives: Iterable[Alternative], strategy: Strategy) -> tuple[str, ...]:
+def chained_attributes(
+    alternatives: Iterable[Alternative], strategy: Strategy, window: Window | None
+) -> tuple[str, ...]:
     """Return the attributes that equality conjuncts make all events of every alternative agree on."""
-    selective = strategy not in (Strategy.ANY, Strategy.ROBUST)
+    if strategy in _CONTIGUOUS or (window is not None and window.kind is WindowKind.EVENTS):
+        return ()
     common: dict[str, None] | None = None
     for alternative in alternatives:
         here = {
             attribute: None
-            for attribute, edges in _edges(alternative).items()
-            if _connects(alternative, edges) and (not selective or _connects_on_the_way(alternative, edges))
+            for attribute in _edges(alternative.conditions)
+            if _connects(alternative, attribute)
+            and (strategy not in _SELECTIVE or _connects_on_the_way(alternative, attribute))
         }
         common = here if common is None else {name: None for name in common if name in here}
     return tuple(common or ())
 
 
-def without_equalities(conditions: tuple[Condition, ...], partition: tuple[str, ...]) -> tuple[Condition, ...]:
+def without_equalities(
+    conditions: tuple[Condition, ...], partition: tuple[str, ...]
+) -> tuple[Condition, ...]:
     """Drop the conjuncts that the partition attributes already guarantee."""
 
     def implied(condition: Condition) -> bool:
@@ -59,9 +69,9 @@ def without_equalities(conditions: tuple[Condition, ...], partition: tuple[str, 
     return tuple(condition for condition in conditions if not implied(condition))
 
 
-def _edges(alternative: Alternative) -> dict[str, set[tuple[str, str]]]:
+def _edges(conditions: tuple[Condition, ...]) -> dict[str, set[tuple[str, str]]]:
     edges: dict[str, set[tuple[str, str]]] = {}
-    for condition in (*alternative.conditions, *_absence_conditions(alternative.absences)):
+    for condition in conditions:
         edge = equality(condition.expression)
         if edge is not None:
             attribute, left, right = edge
@@ -69,45 +79,51 @@ def _edges(alternative: Alternative) -> dict[str, set[tuple[str, str]]]:
     return edges
 
 
-def _absence_conditions(absences: tuple[Absence, ...]) -> Iterable[Condition]:
-    for absence in absences:
-        yield from absence.conditions
-        yield from _absence_conditions(absence.absences)
+def _connects(alternative: Alternative, attribute: str) -> bool:
+    """Say whether conjuncts make all events agree, and each of them differ from null.
+
+    The events that are present agree by their own conjuncts, for those of an absence say only when
+    it is violated.
+    """
+    names = {variable.name for variable in alternative.variables}
+    edges = _edges(alternative.conditions)[attribute]
+    if len(names) == 1:  # a[i].x = a[i-1].x says nothing of a group of one event
+        connected = alternative.variables[0].minimum > 1
+    else:
+        connected = _reached({alternative.variables[0].name}, edges) >= names
+    return connected and all(_absence_connects(each, names, attribute) for each in alternative.absences)
 
 
-def _names(alternative: Alternative) -> set[str]:
-    def below(absences: tuple[Absence, ...]) -> Iterable[str]:
-        for absence in absences:
-            yield from (variable.name for variable in absence.variables)
-            yield from below(absence.absences)
+def _absence_connects(absence: Absence, outer: set[str], attribute: str) -> bool:
+    visible = outer | {variable.name for variable in absence.variables}
+    edges = _edges(absence.conditions).get(attribute, set())
+    return _reached(outer, edges) >= visible and all(
+        _absence_connects(each, visible, attribute) for each in absence.absences
+    )
 
-    return {variable.name for variable in alternative.variables} | set(below(alternative.absences))
 
-
-def _connects(alternative: Alternative, edges: set[tuple[str, str]]) -> bool:
-    names = _names(alternative)
-    reached = {alternative.variables[0].name}
-    frontier = set(reached)
+def _reached(start: set[str], edges: set[tuple[str, str]]) -> set[str]:
+    reached = set(start)
+    frontier = set(start)
     while frontier:
         frontier = {right for left, right in edges if left in frontier} - reached
         reached |= frontier
-    alone = len(names) == 1 and not edges
-    return reached >= names and not alone
+    return reached
 
 
-def _connects_on_the_way(alternative: Alternative, edges: set[tuple[str, str]]) -> bool:
+def _connects_on_the_way(alternative: Alternative, attribute: str) -> bool:
     """Say whether each variable meets a neighbour among those bound before it, in every order.
 
     A group also needs one before its own second element: a neighbour ordered before it, or itself.
     """
+    edges = _edges(alternative.conditions)[attribute]
     names = {variable.name for variable in alternative.variables}
     before = {name: {u for u, v in alternative.order if v == name and u in names} for name in names}
     minimal = {name for name in names if not before[name]}
     for variable in alternative.variables:
         name = variable.name
         neighbours = {right for left, right in edges if left == name}
-        met = neighbours & before[name] if before[name] else minimal - {name} <= neighbours
-        if not met and minimal != {name}:
+        if not (neighbours & before[name] if before[name] else minimal - {name} <= neighbours):
             return False
         if variable.group and not (name in neighbours or neighbours & before[name]):
             return False

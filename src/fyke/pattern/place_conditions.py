@@ -5,8 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fyke.errors import UnsupportedQueryError
-from fyke.language.ast import Event, Expression, Index, Length, Reference, map_references, walk
-from fyke.pattern.expand import Shape, declarations
+from fyke.language.ast import (
+    Event,
+    Expression,
+    Index,
+    Length,
+    Pattern,
+    Reference,
+    events,
+    map_references,
+    walk,
+)
+from fyke.language.unparse import unparse_expression
+from fyke.pattern.expand import Shape
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
 from fyke.pattern.scope import Scope
 
@@ -47,7 +58,7 @@ def classify(expression: Expression, scope: Scope) -> Condition:
                 whole.add(node.variable)
     if not variables:
         raise UnsupportedQueryError(
-            "a condition must mention a variable of the pattern",
+            f"the condition {unparse_expression(expression)} mentions no event of the pattern",
             place=expression.place,
             text=scope.text,
             remedy="Remove it, or compare an attribute of an event.",
@@ -72,7 +83,8 @@ def place_conditions(shape: Shape, conditions: tuple[Condition, ...], scope: Sco
     for condition in here:
         if id(condition) not in taken:
             raise UnsupportedQueryError(
-                "a condition relates two absences, of which neither is ever bound",
+                f"the condition {unparse_expression(condition.expression)} relates two absences, "
+                "and neither is ever bound",
                 place=condition.expression.place,
                 text=scope.text,
                 remedy="Put what must be absent together into one absence: ~SEQ(...) or ~AND(...).",
@@ -101,8 +113,7 @@ def _variable(declaration: Event) -> Variable:
     )
 
 
-def absent_names(shapes: tuple[Shape, ...]) -> frozenset[str]:
-    """Return the names of the variables that are absent in the alternatives that have them."""
-    every = {declaration.variable for shape in shapes for declaration in declarations(shape)}
+def absent_names(pattern: Pattern, shapes: tuple[Shape, ...]) -> frozenset[str]:
+    """Return the names of the variables that no alternative binds."""
     present = {declaration.variable for shape in shapes for declaration in shape.variables}
-    return frozenset(every - present)
+    return frozenset(declaration.variable for declaration in events(pattern)) - present

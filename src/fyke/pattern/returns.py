@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
-from fyke.errors import AggregateError, OutputNameError
-from fyke.language.ast import Expression, Index, Length, Reference, ReturnItem, children, map_children, map_references, walk
+from fyke.errors import AggregateError, OutputNameError, listed
+from fyke.language.ast import (
+    Expression,
+    Index,
+    Length,
+    Reference,
+    ReturnItem,
+    children,
+    events,
+    map_children,
+    map_references,
+    walk,
+)
 from fyke.language.query import Query
 from fyke.language.unparse import unparse_expression
 from fyke.pattern.check import Checker, over_matches
@@ -73,7 +85,9 @@ def _kind(expression: Expression, checker: Checker) -> Kind:
     index = Index.FIRST if checker.scope.is_group(some_variable) else Index.NONE
 
     def stand_in(reference: Reference) -> Expression:
-        return replace(reference, variable=some_variable, index=index) if reference.variable == "" else reference
+        return (
+            replace(reference, variable=some_variable, index=index) if reference.variable == "" else reference
+        )
 
     return checker.kind(map_references(expression, stand_in))
 
@@ -92,7 +106,7 @@ def _with_partition(
     def outside_aggregates(node: Expression) -> Expression:
         if over_matches(node):
             return node
-        if isinstance(node, Reference) and node.path and node.path[0] in partition and len(node.path) == 1:
+        if isinstance(node, Reference) and _is_partition_value(node, scope, partition):
             return Reference("", node.path, place=node.place)
         return map_children(node, outside_aggregates)
 
@@ -100,27 +114,36 @@ def _with_partition(
     return outside_aggregates(expression) if over else expression
 
 
+def _is_partition_value(reference: Reference, scope: Scope, partition: tuple[str, ...]) -> bool:
+    """Say whether a reference to a bound event is to a partition attribute, the same in all of them."""
+    name = reference.variable
+    bound = name in scope.variables and name not in scope.absent
+    one_event = reference.index in (
+        (Index.FIRST, Index.LAST) if bound and scope.is_group(name) else (Index.NONE,)
+    )
+    return bound and one_event and len(reference.path) == 1 and reference.path[0] in partition
+
+
 def _check_constant_per_partition(
     expression: Expression, item: ReturnItem, scope: Scope, partition: tuple[str, ...]
 ) -> None:
     if over_matches(expression) or (isinstance(expression, Reference) and expression.variable == ""):
         return
-    if isinstance(expression, Reference):
-        known = ", ".join(partition) if partition else "none here"
+    if isinstance(expression, (Reference, Length)):
+        known = f" ({listed(partition)})" if partition else "; this query has none"
         raise AggregateError(
             f"{unparse_expression(item.expression)} differs from match to match, "
             "but another item aggregates over matches",
             place=item.expression.place,
             text=scope.text,
-            remedy=f"Aggregate it too, or return partition attributes only ({known}).",
+            remedy=f"Aggregate it too, or return beside it partition attributes only{known}.",
         )
     for child in children(expression):
         _check_constant_per_partition(child, item, scope, partition)  # type: ignore[arg-type]
 
 
 def _repeats_partition(column: OutputColumn, partition: tuple[str, ...]) -> bool:
-    expression = column.expression
-    return isinstance(expression, Reference) and expression.variable == "" and column.name in partition
+    return column.name in partition and column.expression == Reference("", (column.name,))
 
 
 def _default_name(expression: Expression) -> str:
@@ -133,14 +156,23 @@ def _default_name(expression: Expression) -> str:
 
 def _named(output: Output, partition: tuple[str, ...], query: Query, items: tuple[ReturnItem, ...]) -> Output:
     fixed = list(partition) if output.over_matches else [MATCH_ID, *partition, START, END]
-    names = [*fixed, *(column.name for column in output.columns)]
+    names = Counter([*fixed, *(column.name for column in output.columns)])
     for column in output.columns:
-        if names.count(column.name) > 1:
-            place = next((i.place for i in items if (i.alias or _default_name(i.expression)) == column.name), None)
-            raise OutputNameError(
-                f"the result would have two columns named {column.name!r}",
-                place=place or query.pattern.place,
-                text=query.text,
-                remedy="Rename the variable, or give the item a name of its own: RETURN a.x AS first_x.",
-            )
+        if names[column.name] > 1:
+            raise _two_of_one_name(column.name, fixed, query, items)
     return output
+
+
+def _two_of_one_name(
+    name: str, fixed: list[str], query: Query, items: tuple[ReturnItem, ...]
+) -> OutputNameError:
+    made = [item.place for item in items if (item.alias or _default_name(item.expression)) == name]
+    declared = [event.place for event in events(query.pattern) if event.variable == name]
+    taken = f"; {listed(fixed)} are taken" if name in fixed else ""
+    rename = "Give the item a name of its own, as in RETURN a.x AS first_x" if made else "Rename the variable"
+    return OutputNameError(
+        f"the result would have two columns named {name!r}",
+        place=[*declared, *made][-1],
+        text=query.text,
+        remedy=f"{rename}{taken}.",
+    )

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from fyke.errors import MissingColumnError, OptionError, SchemaClashError, TimeColumnError, near_misses
+from fyke.errors import (
+    MissingColumnError,
+    OptionError,
+    SchemaClashError,
+    TimeColumnError,
+    listed,
+    near_misses,
+)
 
 NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _DAY = 86_400 * NANOSECONDS["s"]
@@ -102,13 +109,13 @@ def make_schema(
             f"time must be one column or a pair (start, end), found {time!r}",
             remedy="Give time='ts', or time=('start_ts', 'end_ts') for events that last.",
         )
-    ties = () if tie_breaker is None else (tie_breaker,) if isinstance(tie_breaker, str) else tuple(tie_breaker)
+    ties = (tie_breaker,) if isinstance(tie_breaker, str) else tuple(tie_breaker or ())
     named = [*times, *ties, *([type_column] if type_column is not None else [])]
     for name in named:
         if name not in columns:
             raise MissingColumnError(
-                f"the events have no column {name!r}.{near_misses(name, columns)}",
-                remedy=f"Their columns are: {', '.join(columns)}.",
+                f"the events have no column {name!r}",
+                remedy=f"Their columns are {listed(columns)}.{near_misses(name, columns)}",
             )
     units = {_time_unit(name, columns[name], time_unit) for name in times}
     if len(units) != 1:

@@ -13,6 +13,7 @@ from fyke.errors import (
     UnknownTypeError,
     UnknownVariableError,
     UnsupportedQueryError,
+    listed,
     near_misses,
 )
 from fyke.language.ast import Event, Expression, Pattern, events
@@ -44,11 +45,15 @@ class Scope:
     def require_variable(self, name: str, place: Place | None) -> None:
         """Raise UnknownVariableError if the pattern does not declare ``name``."""
         if name not in self.variables:
+            hint = near_misses(name, self.variables)
+            if name in self.schema.columns:
+                example = f"{next(iter(self.variables))}.{name}"
+                hint = f" {name!r} is an attribute: say of which event, as in {example}."
             raise UnknownVariableError(
-                f"unknown variable {name!r}.{near_misses(name, self.variables)}",
+                f"unknown variable {name!r}",
                 place=place,
                 text=self.text,
-                remedy=f"The pattern declares: {', '.join(self.variables)}.",
+                remedy=f"The pattern declares {listed(self.variables)}.{hint}",
             )
 
     def attribute_type(self, variable: str, path: tuple[str, ...], place: Place | None) -> pa.DataType:
@@ -56,22 +61,24 @@ class Scope:
         for declaration in self.variables[variable]:
             known = self.schema.attributes(declaration.type)
             if path[0] not in known:
-                owner = "the events" if self.schema.attributes_of is None else f"{declaration.type!r}"
+                shared = self.schema.attributes_of is None or declaration.type is None
+                owner = "the events" if shared else f"the events of type {declaration.type!r}"
                 raise UnknownAttributeError(
-                    f"variable {variable!r} has no attribute {path[0]!r}.{near_misses(path[0], known)}",
+                    f"variable {variable!r} has no attribute {path[0]!r}",
                     place=place,
                     text=self.text,
-                    remedy=f"The attributes of {owner} are: {', '.join(known)}.",
+                    remedy=f"The attributes of {owner} are {listed(known)}.{near_misses(path[0], known)}",
                 )
         arrow = self.schema.columns[path[0]]
         for depth, name in enumerate(path[1:], start=1):
             fields = {f.name: f.type for f in arrow} if pa.types.is_struct(arrow) else {}
             if name not in fields:
+                has = f"has the fields {listed(fields)}" if fields else f"is {arrow} and has no fields"
                 raise UnknownAttributeError(
-                    f"{'.'.join((variable, *path[:depth]))} is {arrow} and has no field {name!r}."
-                    f"{near_misses(name, fields)}",
+                    f"{'.'.join((variable, *path[:depth]))} has no field {name!r}",
                     place=place,
                     text=self.text,
+                    remedy=f"The attribute {'.'.join(path[:depth])} {has}.{near_misses(name, fields)}",
                 )
             arrow = fields[name]
         return arrow
@@ -115,8 +122,9 @@ def _check_type(declaration: Event, schema: EventSchema, text: str | None) -> No
         return
     if declaration.type not in schema.attributes_of:
         raise UnknownTypeError(
-            f"unknown event type {declaration.type!r}.{near_misses(declaration.type, schema.attributes_of)}",
+            f"unknown event type {declaration.type!r}",
             place=declaration.place,
             text=text,
-            remedy=f"The inputs are: {', '.join(schema.attributes_of)}.",
+            remedy=f"The inputs are {listed(schema.attributes_of)}."
+            f"{near_misses(declaration.type, schema.attributes_of)}",
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from fyke.language.ast import Reference, Strategy
+from fyke.language.ast import Reference, Strategy, WindowKind
 from fyke.limits import Limits
 from fyke.plan.pushdown import Derived, Pushed
 
@@ -29,10 +29,12 @@ class Plan:
     limits: Limits = field(default_factory=Limits)
     functions: Mapping[str, Callable[..., float]] = field(default_factory=dict)
 
-    @property
-    def contiguous(self) -> bool:
-        """Whether irrelevant rows matter: they break contiguity or count in WITHIN n EVENTS."""
-        return self.pushed.analysed.form.strategy in (Strategy.PARTITION, Strategy.STRICT)
+
+def every_row_counts(pushed: Pushed) -> bool:
+    """Say whether rows that can play no role must still reach the engine."""
+    form = pushed.analysed.form
+    contiguous = form.strategy in (Strategy.PARTITION, Strategy.STRICT)
+    return contiguous or (form.window is not None and form.window.kind is WindowKind.EVENTS)
 
 
 def physical(derived: Derived) -> str:

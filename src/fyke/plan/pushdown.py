@@ -168,7 +168,9 @@ def _is_own(condition: Condition, name: str) -> bool:
     if condition.variables != {name} or condition.whole or condition.lagged:
         return False
     return all(
-        node.index in (Index.NONE, Index.EACH) for node in walk(condition.expression) if isinstance(node, Reference)
+        node.index in (Index.NONE, Index.EACH)
+        for node in walk(condition.expression)
+        if isinstance(node, Reference)
     )
 
 
@@ -218,4 +220,3 @@ def _all_conditions(analysed: Analysed) -> Iterable[Expression]:
     for alternative in analysed.form.alternatives:
         yield from (condition.expression for condition in alternative.conditions)
         yield from of_absences(alternative.absences)
-

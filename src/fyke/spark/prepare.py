@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import TimestampNTZType, TimestampType
 
-from fyke.language.ast import Expression, Reference, Strategy, WindowKind, map_references
+from fyke.language.ast import Expression, Reference, Strategy, map_references
 from fyke.pattern.schema import EventSchema
-from fyke.plan.plan import ROLES, physical, prepared_columns
+from fyke.plan.plan import ROLES, every_row_counts, physical, prepared_columns
 from fyke.plan.pushdown import Derived, Pushed, Role
 from fyke.spark.expression import quote, text_literal, to_sql
 
@@ -70,11 +70,7 @@ def distributed(frame: DataFrame, pushed: Pushed) -> DataFrame:
     """Filter prepared rows, bring partitions together and sort them; only what the engine reads is left."""
     analysed = pushed.analysed
     form, schema = analysed.form, analysed.schema
-    window = form.window
-    every_row_counts = form.strategy in (Strategy.PARTITION, Strategy.STRICT) or (
-        window is not None and window.kind is WindowKind.EVENTS
-    )
-    if not every_row_counts:
+    if not every_row_counts(pushed):
         frame = frame.where(f"{ROLES} <> 0")
     strict = form.strategy is Strategy.STRICT
     keys = [] if strict else [quote(name) for name in form.partition]

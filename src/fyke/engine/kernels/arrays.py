@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fyke.engine.kernels.jit import borrow, jit
+
 Array = np.ndarray[Any, Any]
 
 
@@ -50,6 +52,45 @@ class Matches(NamedTuple):
 
     bindings: Array
     offsets: Array
+
+
+@jit
+def borrow_data(data):
+    """Return the events without reference counts."""
+    return Data(
+        borrow(data.events),
+        borrow(data.cols_i),
+        borrow(data.cols_f),
+        borrow(data.valid_i),
+        borrow(data.valid_f),
+        borrow(data.lists),
+        borrow(data.values),
+        borrow(data.addresses),
+    )
+
+
+@jit
+def borrow_scratch(scratch):
+    """Return the scratch arrays without reference counts."""
+    return Scratch(
+        borrow(scratch.slots),
+        borrow(scratch.lengths),
+        borrow(scratch.stack_i),
+        borrow(scratch.stack_f),
+        borrow(scratch.nulls),
+    )
+
+
+@jit
+def borrow_runs(runs):
+    """Return runs without reference counts."""
+    return Runs(borrow(runs.integers), borrow(runs.floats), borrow(runs.nodes))
+
+
+@jit
+def borrow_matches(matches):
+    """Return matches without reference counts."""
+    return Matches(borrow(matches.bindings), borrow(matches.offsets))
 
 
 def make_scratch(variables: int, depth: int) -> Scratch:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import borrow_data, borrow_matches, borrow_runs, borrow_scratch
 from fyke.engine.kernels.elements import accumulate, describe, holds_for_every, reset_accumulators
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import borrow, jit
 from fyke.engine.kernels.predicate import evaluate
 
 
@@ -21,6 +22,12 @@ from fyke.engine.kernels.predicate import evaluate
 def span_fits(program, start, end):
     """Say whether a stretch of time lies in the window; no difference of int64 can overflow it."""
     return np.uint64(end) - np.uint64(start) <= np.uint64(program[L.HEAD_WINDOW])
+
+
+@jit
+def out_of_time(program, start, now):
+    """Say whether a run that began at ``start`` has left a window of time."""
+    return program[L.HEAD_WINDOW_KIND] == L.WINDOW_TIME and not span_fits(program, start, now)
 
 
 @jit
@@ -143,10 +150,17 @@ def in_window(program, run, event, data):
 
 
 @jit
+def copy_row(source, target):
+    """Copy a row that does not overlap its target; a slice assignment would first make sure of that."""
+    for k in range(len(source)):
+        target[k] = source[k]
+
+
+@jit
 def extend(program, run, floats, new, new_floats, move, target, event, node, data):
     """Write the run that binds ``event`` by ``move`` into ``new``; ``node`` is its place in the buffer."""
-    new[:] = run
-    new_floats[:] = floats
+    copy_row(run, new)
+    copy_row(floats, new_floats)
     v = program[move + L.MOVE_VARIABLE]
     at = L.RUN_VARIABLES + v * L.RUN_VARIABLE_SIZE
     new[L.RUN_STATE] = target
@@ -214,7 +228,7 @@ def try_move(program, constants, run, floats, move, event, runs, matches, data, 
     target = program[move + L.MOVE_TARGET]
     full = count == maximum and program[move + L.MOVE_FULL_TARGET] >= 0
     first, last = program[move + L.MOVE_CHECKS], program[move + L.MOVE_CHECKS_END]
-    satisfied = checks_hold(
+    satisfied = first == last or checks_hold(
         program, constants, first, last, run, floats, node, v, event, runs.nodes, data, scratch, cursor
     )
     if satisfied:
@@ -328,8 +342,8 @@ def drop_ended(runs, before, cursor):
         if runs.integers[r, L.RUN_STATE] < 0:
             live -= 1
             if r != live:
-                runs.integers[r, :] = runs.integers[live, :]
-                runs.floats[r, :] = runs.floats[live, :]
+                copy_row(runs.integers[live], runs.integers[r])
+                copy_row(runs.floats[live], runs.floats[r])
         r -= 1
     cursor[L.CURSOR_LIVE] = live
     cursor[L.CURSOR_PEAK] = max(cursor[L.CURSOR_PEAK], live)
@@ -342,8 +356,8 @@ def start_segment(program, segment, segments, loaded, runs, data, cursor):
     cursor[L.CURSOR_RUN] = 0
     count = 0
     for k in range(segments[segment, 3], segments[segment, 4]):
-        runs.integers[count, :] = loaded.integers[k, :]
-        runs.floats[count, :] = loaded.floats[k, :]
+        copy_row(loaded.integers[k], runs.integers[count])
+        copy_row(loaded.floats[k], runs.floats[count])
         count += 1
     cursor[L.CURSOR_LIVE] = count
     cursor[L.CURSOR_BEFORE] = count
@@ -371,17 +385,29 @@ def pass_through(program, constants, event, runs, matches, data, scratch, cursor
     if roles == 0 and not contiguous:
         return L.DONE
     before = cursor[L.CURSOR_BEFORE]
-    while cursor[L.CURSOR_RUN] < before:
-        r = cursor[L.CURSOR_RUN]
-        run = runs.integers[r]
-        status = room(program, run[L.RUN_STATE], run[L.RUN_NODE], runs, matches, cursor, limits)
+    integers, states = runs.integers, program[L.HEAD_STATE_TABLE]
+    r = cursor[L.CURSOR_RUN]
+    while r < before:
+        state = integers[r, L.RUN_STATE]
+        if not contiguous and not roles & program[states + state * L.STATE_SIZE + L.STATE_ROLES]:
+            if out_of_time(program, integers[r, L.RUN_START], data.events[L.EVENT_END, event]):
+                status = room(program, state, integers[r, L.RUN_NODE], runs, matches, cursor, limits)
+                if status != L.DONE:
+                    cursor[L.CURSOR_RUN] = r
+                    return status
+                retire(program, constants, r, runs, matches, data, scratch, cursor)
+            r += 1
+            continue
+        status = room(program, state, integers[r, L.RUN_NODE], runs, matches, cursor, limits)
         if status != L.DONE:
+            cursor[L.CURSOR_RUN] = r
             return status
-        if expired(program, run, event, data):
+        if expired(program, integers[r], event, data):
             retire(program, constants, r, runs, matches, data, scratch, cursor)
         elif not read_event(program, constants, r, event, runs, matches, data, scratch, cursor):
-            run[L.RUN_STATE] = -1
-        cursor[L.CURSOR_RUN] = r + 1
+            integers[r, L.RUN_STATE] = -1
+        r += 1
+    cursor[L.CURSOR_RUN] = r
     status = room(program, 0, -1, runs, matches, cursor, limits)
     if status != L.DONE:
         return status
@@ -410,15 +436,15 @@ def end_segment(program, constants, flush, now, runs, saved, matches, data, scra
             at = cursor[L.CURSOR_SAVED]
             if at >= saved.integers.shape[0]:
                 return L.NEED_SAVED
-            saved.integers[at, :] = run
-            saved.floats[at, :] = runs.floats[r, :]
+            copy_row(run, saved.integers[at])
+            copy_row(runs.floats[r], saved.floats[at])
             cursor[L.CURSOR_SAVED] = at + 1
         cursor[L.CURSOR_RUN] = r + 1
     return L.DONE
 
 
 @jit
-def run_automaton(
+def read_segments(
     program, constants, segments, flush, now, loaded, runs, saved, matches, data, scratch, cursor, limits
 ):
     """Read the new events of every partition; go on where ``cursor`` says, return why it stopped.
@@ -451,3 +477,15 @@ def run_automaton(
         if flush:
             cursor[L.CURSOR_NODES] = cursor[L.CURSOR_LOADED]
     return L.DONE
+
+
+@jit
+def run_automaton(
+    program, constants, segments, flush, now, loaded, runs, saved, matches, data, scratch, cursor, limits
+):
+    """Read the new events of every partition; see :func:`read_segments`.  The entry from Python."""
+    return read_segments(
+        borrow(program), borrow(constants), borrow(segments), flush, now, borrow_runs(loaded), borrow_runs(runs),
+        borrow_runs(saved), borrow_matches(matches), borrow_data(data), borrow_scratch(scratch), borrow(cursor),
+        borrow(limits),
+    )  # fmt: skip

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 try:
     import fcntl
@@ -48,3 +50,28 @@ def compile_lock() -> Iterator[None]:
             yield
         finally:
             fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+if ENABLED:
+
+    @intrinsic
+    def borrow(typing_context: Any, array: Any) -> Any:
+        """Return an array without its reference count.
+
+        Numba counts references to every array it takes out of a bundle, atomically; in the inner loops
+        that is most of the time.  A kernel's entry borrows its arrays: the caller keeps them alive.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            borrowed = context.make_array(signature.args[0])(context, builder, value=values[0])
+            borrowed.meminfo = cgutils.get_null_value(borrowed.meminfo.type)
+            borrowed.parent = cgutils.get_null_value(borrowed.parent.type)
+            return borrowed._getvalue()
+
+        return array(array), generate
+
+else:
+
+    def borrow(array: Any) -> Any:
+        """Return the array itself: plain Python counts references anyway."""
+        return array
