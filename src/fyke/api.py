@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -17,12 +18,14 @@ from fyke.engine.kernels.jit import compile_lock
 from fyke.engine.prepare import derived_types, prepare
 from fyke.engine.result import ResultBuilder
 from fyke.errors import InputError, OptionError, near_misses
+from fyke.language.ast import Expression
 from fyke.language.query import Query
 from fyke.language.sase import parse
 from fyke.limits import Limits
 from fyke.metrics import Metrics, RejectedRowsWarning
-from fyke.pattern.analyse import Analysed, analyse
+from fyke.pattern.analyse import analyse
 from fyke.pattern.schema import EventSchema, make_schema, unite_columns
+from fyke.plan.explain import explain_plan
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import push_down
 from fyke.spark import batch as spark_batch
@@ -30,7 +33,7 @@ from fyke.spark import prepare as spark_prepare
 
 ENGINES = ("auto", "automaton")
 OUTPUTS = ("all", "non_overlap")
-_TYPE_NAMES = ("type", "event_type", "fyke_type")
+_TYPE_NAMES = ("type", "event_type", "fyke_type", "__fyke_type")
 
 Events = Any  # DataFrame | pa.Table | Mapping[str, DataFrame | pa.Table]
 
@@ -88,20 +91,32 @@ def match(
     FykeError
         One of its subclasses; errors about the query say where in it.
     """
-    call = _Call(query, time, type, tie_breaker, output, engine, limits, time_unit, functions, metrics)
-    if isinstance(events, DataFrame):
-        return call.on_frame(events)
-    if isinstance(events, pa.Table):
-        return call.on_table(events)
-    if isinstance(events, Mapping) and events:
-        if all(isinstance(each, DataFrame) for each in events.values()):
-            return call.on_frames(events)
-        if all(isinstance(each, pa.Table) for each in events.values()):
-            return call.on_tables(events)
-    raise InputError(
-        f"events must be a Spark DataFrame, a pyarrow.Table, or a dict of one of these, found {_described(events)}",
-        remedy="Turn a pandas DataFrame into a table with pyarrow.Table.from_pandas(frame).",
-    )
+    call = _Call(query, time, type, tie_breaker, output, engine, limits, time_unit, functions)
+    source = call.source(events)
+    plan = call.plan(source)
+    if isinstance(source.events, pa.Table):
+        return _match_table(source, plan, metrics)
+    frame = source.events
+    if metrics is not None:
+        frame = metrics.observe(frame, source.schema.time)
+    return spark_batch.match_frame(frame, plan)
+
+
+def explain(events: Events, query: str | Query, **options: Any) -> str:
+    """Say in words what a query means and how :func:`match`, with the same options, would run it.
+
+    Nothing runs: of the events only the schema is looked at.
+    """
+    names = list(inspect.signature(match).parameters)[2:-1]
+    unknown = [name for name in options if name not in names]
+    if unknown:
+        raise OptionError(f"explain takes no option {unknown[0]!r}.{near_misses(unknown[0], names)}")
+    defaults: dict[str, Any] = {"output": "all", "engine": "auto"}
+    arguments = {**dict.fromkeys(names), **defaults, **options}
+    call = _Call(query, *arguments.values())
+    source = call.source(events)
+    rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
+    return explain_plan(call.plan(source).pushed, engine="automaton", output=call.output, rows_by=rows_by)
 
 
 def matcher(query: str | Query, **options: Any) -> Callable[[Events], Any]:
@@ -123,8 +138,16 @@ def rejected(events: Events, *, time: str | Sequence[str]) -> Any:
     raise InputError(f"events must be a DataFrame, a pyarrow.Table or a dict of these, found {_described(events)}")
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Events as one table or DataFrame, with their schema."""
+
+    events: Any
+    schema: EventSchema
+
+
 class _Call:
-    """The arguments of one call of ``match``, checked, and the road for each kind of events."""
+    """The arguments of one call, checked: events to a source, a source to a plan."""
 
     def __init__(
         self,
@@ -137,118 +160,127 @@ class _Call:
         limits: Limits | None,
         time_unit: str | None,
         functions: Mapping[str, Callable[..., float]] | None,
-        metrics: Metrics | None,
     ) -> None:
         _check_option("output", output, OUTPUTS)
         _check_option("engine", engine, ENGINES)
         self.limits = limits or Limits()
         self.query = parse(query, self.limits) if isinstance(query, str) else query
         self.time, self.type_column, self.tie_breaker, self.time_unit = time, type_column, tie_breaker, time_unit
-        self.output, self.metrics = output, metrics
-        self.functions = dict(functions or {})
-        self.arities = {name.lower(): _arity(name, each) for name, each in self.functions.items()}
-        self.functions = {name.lower(): each for name, each in self.functions.items()}
+        self.output = output
+        self.functions = {name.lower(): function for name, function in (functions or {}).items()}
+        self.arities = {name: _arity(name, function) for name, function in self.functions.items()}
 
-    def schema(self, columns: Mapping[str, pa.DataType], attributes_of: Any = None, kind: str | None = None) -> EventSchema:
-        """Return the checked schema of the events."""
+    def source(self, events: Events) -> _Source:
+        """Return the events as one table or DataFrame with a checked schema."""
+        inputs = list(events.values()) if isinstance(events, Mapping) else [events]
+        if any(isinstance(each, DataFrame) and each.isStreaming for each in inputs):
+            raise InputError(
+                "this version of Fyke matches batch DataFrames, and the events are a stream",
+                remedy="Match the stored events, or call it in foreachBatch on closed partitions.",
+            )
+        if isinstance(events, Mapping) and events:
+            if all(isinstance(each, DataFrame) for each in events.values()):
+                return self._united(events, spark_prepare.arrow_columns, spark_prepare.unite)
+            if all(isinstance(each, pa.Table) for each in events.values()):
+                return self._united(events, _columns, _unite_tables)
+        if isinstance(events, DataFrame):
+            return _Source(events, self._schema(spark_prepare.arrow_columns(events), self.type_column))
+        if isinstance(events, pa.Table):
+            return _Source(events, self._schema(_columns(events), self.type_column))
+        raise InputError(
+            "events must be a Spark DataFrame, a pyarrow.Table, or a dict of one of these, "
+            f"found {_described(events)}",
+            remedy="Turn a pandas DataFrame into a table with pyarrow.Table.from_pandas(frame).",
+        )
+
+    def _united(
+        self,
+        events: Mapping[str, Any],
+        columns_of: Callable[[Any], dict[str, pa.DataType]],
+        unite: Callable[[Mapping[str, Any], Mapping[str, pa.DataType], str], Any],
+    ) -> _Source:
+        """Return several inputs, one a type, as one with a type column."""
+        if self.type_column is not None:
+            raise OptionError("type has no meaning for a dict of events: its keys are the types")
+        inputs = {name: columns_of(each) for name, each in events.items()}
+        columns = unite_columns(inputs)
+        taken = {name.lower() for name in columns}  # Spark takes Type and type for one
+        kind = next(name for name in _TYPE_NAMES if name not in taken)
+        attributes = {name: tuple(each) for name, each in inputs.items()}
+        schema = self._schema({**columns, kind: pa.string()}, kind, attributes)
+        return _Source(unite(events, columns, kind), schema)
+
+    def _schema(
+        self,
+        columns: Mapping[str, pa.DataType],
+        type_column: str | None,
+        attributes_of: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> EventSchema:
         return make_schema(
             columns,
             time=self.time,
-            type_column=kind or self.type_column,
+            type_column=type_column,
             attributes_of=attributes_of,
             tie_breaker=self.tie_breaker,
             time_unit=self.time_unit,
         )
 
-    # --- tables -----------------------------------------------------------------------
+    def plan(self, source: _Source) -> Plan:
+        """Analyse the query against the source and split it into what rows decide and what matching does."""
+        if isinstance(source.events, pa.Table):
+            analysed = analyse(self.query, source.schema, self.limits, functions=self.arities)
+            pushed = push_down(analysed)
+            types = derived_types(pushed)
+        else:
+            frame = source.events
 
-    def on_table(self, table: pa.Table) -> pa.Table:
-        """Match in a table."""
-        return self._match_table(table, self.schema(_columns(table)))
+            def infer(expression: Expression, _: tuple[str, ...]) -> pa.DataType | None:
+                return spark_prepare.infer_type(frame, expression, self.query.text)
 
-    def on_tables(self, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Match in several tables, one a type."""
-        inputs = {name: _columns(each) for name, each in tables.items()}
-        columns, attributes, kind = self._united(inputs)
-        parts = []
-        for name, each in tables.items():
-            typed = each.append_column(kind, pa.repeat(pa.scalar(name), each.num_rows))
-            arrays = [
-                typed.column(c).cast(k) if c in typed.column_names else pa.nulls(each.num_rows, k)
-                for c, k in columns.items()
-            ]
-            parts.append(pa.table(dict(zip(columns, arrays, strict=True))))
-        return self._match_table(pa.concat_tables(parts), self.schema(columns, attributes, kind))
+            analysed = analyse(self.query, source.schema, self.limits, infer=infer, functions=self.arities)
+            pushed = push_down(analysed)
+            types = spark_prepare.derived_types(frame, pushed)
+        return Plan(pushed, types, self.output, self.limits, self.functions)
 
-    def _united(
-        self, inputs: Mapping[str, Mapping[str, pa.DataType]]
-    ) -> tuple[dict[str, pa.DataType], dict[str, tuple[str, ...]], str]:
-        if self.type_column is not None:
-            raise OptionError("type has no meaning for a dict of events: the keys are the types")
-        columns = unite_columns(inputs)
-        kind = next(name for name in (*_TYPE_NAMES, "__fyke_type") if name not in columns)
-        return {**columns, kind: pa.string()}, {name: tuple(each) for name, each in inputs.items()}, kind
 
-    def _match_table(self, table: pa.Table, schema: EventSchema) -> pa.Table:
-        analysed = analyse(self.query, schema, self.limits, functions=self.arities)
-        pushed = push_down(analysed)
-        plan = Plan(pushed, derived_types(pushed), self.output, self.limits, self.functions)
-        table, rejected_rows = self._timed(table, schema)
-        rows = prepare(table, pushed)
-        with compile_lock():
-            engine, builder = Engine(plan), ResultBuilder(plan)
-            _, found = engine.advance(engine.start(rows.schema), rows, None)
-            result = builder.finish(builder.rows(found))
-        if self.metrics is not None:
-            self.metrics.set_counters(table.num_rows + rejected_rows, rejected_rows, found.counters)
-        return result
+def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:
+    table, rejected_rows = _timed(source.events, source.schema, warn=metrics is None)
+    rows = prepare(table, plan.pushed)
+    with compile_lock():
+        engine, builder = Engine(plan), ResultBuilder(plan)
+        _, found = engine.advance(engine.start(rows.schema), rows, None)
+        result = builder.finish(builder.rows(found))
+    if metrics is not None:
+        metrics.set_counters(source.events.num_rows, rejected_rows, found.counters)
+    return result
 
-    def _timed(self, table: pa.Table, schema: EventSchema) -> tuple[pa.Table, int]:
-        """Leave out rows without a time; say so if nobody counts them."""
-        missing = _without_time(table, schema)
-        count = pc.sum(missing).as_py() or 0
-        if count == 0:
-            return table, 0
-        if self.metrics is None:
-            warnings.warn(
-                f"{count} of {table.num_rows} rows have no time and were rejected; "
-                "fyke.rejected(events, time=...) returns them",
-                RejectedRowsWarning,
-                stacklevel=5,
-            )
-        return table.filter(pc.invert(missing)), int(count)
 
-    # --- Spark ------------------------------------------------------------------------
-
-    def on_frame(self, frame: DataFrame) -> DataFrame:
-        """Match in a DataFrame."""
-        return self._match_frame(frame, self.schema(spark_prepare.arrow_columns(frame)))
-
-    def on_frames(self, frames: Mapping[str, DataFrame]) -> DataFrame:
-        """Match in several DataFrames, one a type."""
-        inputs = {name: spark_prepare.arrow_columns(each) for name, each in frames.items()}
-        columns, attributes, kind = self._united(inputs)
-        own = {name: each for name, each in columns.items() if name != kind}
-        return self._match_frame(spark_prepare.unite(frames, own, kind), self.schema(columns, attributes, kind))
-
-    def _match_frame(self, frame: DataFrame, schema: EventSchema) -> DataFrame:
-        if frame.isStreaming:
-            raise InputError(
-                "this version of Fyke matches batch DataFrames; the events are a stream",
-                remedy="Use it in foreachBatch on closed partitions of the stream, or on the stored events.",
-            )
-        analysed: Analysed = analyse(
-            self.query,
-            schema,
-            self.limits,
-            infer=lambda expression, _: spark_prepare.infer_type(frame, expression),
-            functions=self.arities,
+def _timed(table: pa.Table, schema: EventSchema, *, warn: bool) -> tuple[pa.Table, int]:
+    """Leave out rows without a time; say so if nobody counts them."""
+    missing = _without_time(table, schema)
+    count = int(pc.sum(missing).as_py() or 0)
+    if count == 0:
+        return table, 0
+    if warn:
+        warnings.warn(
+            f"{count} of {table.num_rows} rows have no time and were rejected; "
+            "fyke.rejected(events, time=...) returns them",
+            RejectedRowsWarning,
+            stacklevel=4,
         )
-        pushed = push_down(analysed)
-        types = spark_prepare.derived_types(frame, pushed)
-        if self.metrics is not None:
-            frame = self.metrics.observe(frame, schema.time)
-        return spark_batch.match_frame(frame, Plan(pushed, types, self.output, self.limits, self.functions))
+    return table.filter(pc.invert(missing)), count
+
+
+def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataType], kind: str) -> pa.Table:
+    """Return several tables as one with a type column; attributes a type lacks are null."""
+    parts = []
+    for name, table in tables.items():
+        arrays = {
+            column: table.column(column).cast(arrow) if column in table.column_names else pa.nulls(table.num_rows, arrow)
+            for column, arrow in columns.items()
+        }
+        parts.append(pa.table({**arrays, kind: pa.repeat(pa.scalar(name), table.num_rows)}))
+    return pa.concat_tables(parts)
 
 
 def _columns(table: pa.Table) -> dict[str, pa.DataType]:

@@ -142,11 +142,18 @@ def _ticks(array: pa.Array, tick: int) -> pa.Array:
 
 
 def _list_offsets(array: pa.Array, base: int) -> tuple[Array, Array]:
-    """Return where each list begins in the flat values, whose numbers are floats; a null list is empty."""
+    """Return where each list begins in the flat values, whose numbers are floats.
+
+    A list that is null, or has a null in it, is empty: there is no correlation with it either way.
+    """
     lists = array.cast(pa.large_list(pa.float64()))
-    lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64) + base
+    lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     flat = lists.flatten()
+    values = np.asarray(flat.fill_null(0.0).to_numpy(zero_copy_only=False), np.float64)
     if flat.null_count:
-        flat = flat.fill_null(float("nan"))
-    return offsets, np.asarray(flat.to_numpy(zero_copy_only=False), np.float64)
+        owner = np.repeat(np.arange(len(lengths)), lengths)
+        damaged = np.zeros(len(lengths), bool)
+        damaged[owner[flat.is_null().to_numpy(zero_copy_only=False)]] = True
+        values, lengths = values[~damaged[owner]], np.where(damaged, 0, lengths)
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64) + base
+    return offsets, values

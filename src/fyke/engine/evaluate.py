@@ -9,7 +9,9 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -231,8 +233,24 @@ def _modulo(left: Column, right: Column, floating: bool) -> Column:
         # Truncating division is what Arrow does for integers; -1 is set apart for the smallest int64.
         one = pc.if_else(pc.equal(right, pa.scalar(-1, pa.int64())), pa.scalar(1, pa.int64()), right)
         return pc.subtract(left, pc.multiply(pc.divide(left, one), one))
-    whole = pc.trunc(pc.divide(left, right))
-    return pc.subtract(left, pc.multiply(whole, right))
+    return _by_numpy(np.fmod, left, right)  # Arrow has none, and a quotient would round
+
+
+def _by_numpy(function: Callable[..., Any], *values: Column) -> Column:
+    """Apply a NumPy function to floats; null where one of them is."""
+    missing = [value.is_null() if isinstance(value, pa.Array) else not value.is_valid for value in values]
+    plain = [
+        value.fill_null(1.0).to_numpy(zero_copy_only=False) if isinstance(value, pa.Array) else value.as_py() or 0.0
+        for value in values
+    ]
+    with np.errstate(all="ignore"):
+        result = function(*plain)
+    if np.ndim(result) == 0:
+        return pa.scalar(None if any(missing) else float(result), pa.float64())
+    mask = np.zeros(len(result), bool)
+    for each in missing:
+        mask |= np.asarray(each)
+    return pa.array(result, pa.float64(), mask=mask)
 
 
 def _checked(name: str, fast: Callable[..., Column], exact: Callable[..., object], *values: Column) -> Column:
@@ -305,8 +323,31 @@ def _positive(function: Callable[[Column], Column]) -> Callable[..., Column]:
     return logarithm
 
 
+def _power(base: Column, exponent: Column) -> Column:
+    """Power as Java has it: NaN where C says 1."""
+    base, exponent = _cast(base, pa.float64()), _cast(exponent, pa.float64())
+    endless = pc.and_(pc.equal(pc.abs(base), pa.scalar(1.0)), pc.is_inf(exponent))
+    undefined = pc.or_(pc.is_nan(exponent), endless)
+    return pc.if_else(undefined, pa.scalar(float("nan")), pc.power(base, exponent))
+
+
 def _whole(function: Callable[[Column], Column]) -> Callable[..., Column]:
-    return lambda value: value if pa.types.is_integer(value.type) else pc.cast(function(value), pa.int64(), safe=False)
+    """Floor and ceiling as Spark casts them: NaN is 0, what is too large is the largest integer."""
+
+    def whole(value: Column) -> Column:
+        if pa.types.is_integer(value.type):
+            return value
+        if pa.types.is_decimal(value.type):
+            return _cast(function(value), pa.int64())
+        rounded = function(_cast(value, pa.float64()))
+        limit = pa.scalar(2.0**63)
+        above, below = pc.greater_equal(rounded, limit), pc.less(rounded, pc.negate(limit))
+        inside = pc.if_else(pc.or_(pc.or_(above, below), pc.is_nan(rounded)), pa.scalar(0.0), rounded)
+        result = _cast(inside, pa.int64())
+        result = pc.if_else(above, pa.scalar(_INT64[1]), result)
+        return pc.if_else(below, pa.scalar(_INT64[0]), result)
+
+    return whole
 
 
 def _round(value: Column, digits: Column | None = None) -> Column:
@@ -367,8 +408,8 @@ _FUNCTIONS: dict[str, Callable[..., Column]] = {
     "ln": _positive(pc.ln),
     "log10": _positive(pc.log10),
     "log2": _positive(pc.log2),
-    "pow": _floats(pc.power),
-    "power": _floats(pc.power),
+    "pow": _power,
+    "power": _power,
     "floor": _whole(pc.floor),
     "ceil": _whole(pc.ceil),
     "round": _round,
@@ -395,8 +436,32 @@ _FUNCTIONS: dict[str, Callable[..., Column]] = {
     "hour": _date_part(pc.hour),
     "minute": _date_part(pc.minute),
     "second": _date_part(pc.second),
+    "corr": lambda left, right: correlation(left, right),
     "size": lambda value: _cast(pc.list_value_length(value), pa.int64()),
 }
+
+
+def correlation(left: Column, right: Column) -> Column:
+    """Pearson's correlation of two lists, row by row; null where it is not defined."""
+
+    def one(x: list[float | None] | None, y: list[float | None] | None) -> float | None:
+        if x is None or y is None or len(x) != len(y) or len(x) < 2 or None in x or None in y:
+            return None
+        a, b = np.asarray(x, float), np.asarray(y, float)
+        a, b = a - a.mean(), b - b.mean()
+        spread = float((a * a).sum() * (b * b).sum())
+        return float((a * b).sum()) / spread**0.5 if spread > 0 else None
+
+    return apply(one, [left, right])
+
+
+def apply(function: Callable[..., object], values: list[Column]) -> Column:
+    """Apply a Python function row by row; used where no column of Arrow's can do it."""
+    length = next((len(value) for value in values if isinstance(value, pa.Array)), None)
+    if length is None:
+        return pa.scalar(function(*(value.as_py() for value in values)), pa.float64())
+    lists = [v.to_pylist() if isinstance(v, pa.Array) else [v.as_py()] * length for v in values]
+    return pa.array([function(*row) for row in zip(*lists, strict=True)], pa.float64())
 
 
 def _call(function: str, values: list[Column]) -> Column:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from fyke.engine.aggregates import aggregate_rows, split_aggregates
 from fyke.engine.engine import Found
-from fyke.engine.evaluate import Column, evaluate
+from fyke.engine.evaluate import Column, apply, evaluate
 from fyke.engine.identity import match_ids
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
@@ -57,7 +57,7 @@ class ResultBuilder:
         return aggregate_rows(rows, self.analysed.form.partition, self.analysed.output)
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:
-        values = _Values(matches, rows, self.variables)
+        values = _Values(matches, rows, self.variables, self.plan.functions)
         form, over = self.analysed.form, self.analysed.output.over_matches
         columns: dict[str, Column] = {}
         if not over:
@@ -83,9 +83,13 @@ class _Values:
     """Values of expressions for every match, from the rows its variables are bound to."""
 
     def __init__(
-        self, matches: MatchSet, rows: pa.Table, variables: Mapping[str, tuple[bool, tuple[str, ...]]]
+        self,
+        matches: MatchSet,
+        rows: pa.Table,
+        variables: Mapping[str, tuple[bool, tuple[str, ...]]],
+        functions: Mapping[str, Callable[..., float]],
     ) -> None:
-        self.matches, self.rows, self.variables = matches, rows, variables
+        self.matches, self.rows, self.variables, self.functions = matches, rows, variables, functions
         self.numbers = {name: number for number, name in enumerate(variables)}
         self.owner = matches.owner()
 
@@ -98,7 +102,7 @@ class _Values:
             counts = self._counts(node.variable)
             return pa.array(counts, mask=counts == 0)
         if isinstance(node, Call):
-            return self._group_aggregate(node) if is_aggregate(node) else None
+            return self._call(node)
         assert isinstance(node, Reference)
         if node.variable == "":
             return take(self.rows, node.path[0], self.matches.first)
@@ -106,6 +110,18 @@ class _Values:
             return self._events(node.variable)
         at = self._positions(node.variable, last=node.index is Index.LAST)
         return _dig(take(self.rows, node.path[0], at), node.path[1:])
+
+    def _call(self, node: Call) -> Column | None:
+        if is_aggregate(node):
+            return self._group_aggregate(node)
+        function = self.functions.get(node.function)
+        if function is None:
+            return None
+
+        def unless_null(*values: float | None) -> float | None:
+            return None if None in values else float(function(*values))
+
+        return apply(unless_null, [self.column(argument) for argument in node.arguments])
 
     def _bound(self, variable: str) -> tuple[Array, Array]:
         mine = self.matches.variables == self.numbers[variable]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import replace
 from typing import NoReturn
 
 from fyke.errors import (
     AggregateError,
     GroupAsSingleError,
+    QuerySyntaxError,
     TypeClashError,
     UnknownFunctionError,
     UnsupportedQueryError,
@@ -108,7 +110,7 @@ class Checker(ReferenceChecker):
         if isinstance(node, Duration):
             return Kind.DURATION
         if isinstance(node, Timestamp):
-            return Kind.TIMESTAMP
+            return self._timestamp(node)
         if isinstance(node, Reference):
             return self._reference(node)
         if isinstance(node, Length):
@@ -128,6 +130,14 @@ class Checker(ReferenceChecker):
             f"{unparse_expression(node)} has no meaning here",
             "'*' stands in count(*) only, and [x] is a condition of its own.",
         )
+
+    def _timestamp(self, node: Timestamp) -> Kind:
+        try:
+            datetime.datetime.fromisoformat(node.text.strip().replace("Z", "+00:00"))
+        except ValueError:
+            written = "Write, for example, TIMESTAMP '2026-01-31 12:00:00'."
+            self._fail(QuerySyntaxError, node, f"{node.text[:40]!r} is not a point in time", written)
+        return Kind.TIMESTAMP
 
     # --- operators --------------------------------------------------------------------
 
@@ -174,7 +184,12 @@ class Checker(ReferenceChecker):
         if kinds == {Kind.STRING, Kind.TIMESTAMP}:
             remedy = "A point in time is written TIMESTAMP '2026-01-31 12:00:00'."
         elif Kind.DURATION in kinds and kinds & NUMERIC:
-            remedy = "Compare with a plain number in the units of the column, or give both sides a unit."
+            written = any(isinstance(side, Duration) for side in (left, right))
+            remedy = (
+                "Write a plain number in the units of the column."
+                if written
+                else "Give the number a unit, as in 5 minutes."
+            )
         elif Kind.EVENT in kinds:
             remedy = "Name an attribute of the event, as in a.x."
         elif kinds & {Kind.LIST, Kind.STRUCT, Kind.OTHER}:
@@ -339,6 +354,13 @@ class Checker(ReferenceChecker):
         return self._aggregate_result(node, argument, self.kind(argument))
 
     def _fail_outside_group(self, node: Call, argument: Expression) -> NoReturn:
+        if isinstance(argument, Star):
+            self._fail(
+                AggregateError,
+                node,
+                f"{unparse_expression(node)} counts matches, but a condition is about one match",
+                "Use it in RETURN; in a condition a.len counts the events of a group.",
+            )
         if any(is_aggregate(inner) for inner in walk(argument)):
             self._fail(
                 AggregateError,

@@ -73,7 +73,9 @@ class ReferenceChecker:
                 GroupAsSingleError,
                 node,
                 f"{written} is many values where one is needed",
-                f"Put it into an aggregate, as in avg({written}).",
+                f"Put it into an aggregate, as in avg({written})."
+                if node.path
+                else f"Write {name} for all of them.",
             )
 
     def _check_returned(self, node: Reference, group: bool) -> None:

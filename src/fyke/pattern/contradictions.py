@@ -38,9 +38,11 @@ class _Range:
     options: tuple[frozenset[_Value], str] | None = None
     null: str = ""
     not_null: str = ""
+    written: dict[str, int] = field(default_factory=dict)  # the texts, numbered as they came
 
     def narrow(self, condition: Expression, text: str) -> None:
         """Take in what a conjunct says."""
+        self.written.setdefault(text, len(self.written))
         if isinstance(condition, IsNull) and not condition.negated:
             self.null = text
         else:
@@ -110,9 +112,9 @@ def find_contradiction(conditions: tuple[Expression, ...], scope: Scope) -> None
             )
         ranges[name].narrow(condition, unparse_expression(condition))
         last[name] = condition
-        _refuse(ranges[name].clash(), condition, scope)
+        _refuse(ranges[name].clash(), ranges[name], condition, scope)
     for name, found in ranges.items():
-        _refuse(found.clash_of_options(), last[name], scope)
+        _refuse(found.clash_of_options(), found, last[name], scope)
 
 
 def _has_values(operand: _Operand, scope: Scope) -> bool:
@@ -123,10 +125,11 @@ def _has_values(operand: _Operand, scope: Scope) -> bool:
     return operand.index is not Index.PREVIOUS and kind is not Kind.NULL
 
 
-def _refuse(clash: list[str], condition: Expression, scope: Scope) -> None:
+def _refuse(clash: list[str], found: _Range, condition: Expression, scope: Scope) -> None:
     if clash:
+        texts = sorted(set(clash), key=lambda text: found.written.get(text, -1))
         raise ContradictionError(
-            f"nothing can satisfy {' and '.join(dict.fromkeys(clash))}",
+            f"nothing can satisfy {' and '.join(texts)}",
             place=condition.place,
             text=scope.text,
             remedy="They exclude one another: correct one of them.",

@@ -65,8 +65,7 @@ def analyse_returns(
     over = any(over_matches(node) for item in query.returns for node in walk(item.expression))  # type: ignore[arg-type]
     checker = Checker(scope, returning=True)
     columns = tuple(_column(item, checker, partition, over) for item in query.returns)
-    if over:
-        columns = tuple(column for column in columns if not _repeats_partition(column, partition))
+    columns = tuple(column for column in columns if not _repeats_partition(column, partition))
     return _named(Output(columns, over), partition, query, query.returns)
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from fyke.errors import TooManyVariablesError
+from fyke.errors import TooManyVariablesError, UnsupportedQueryError
 from fyke.language.ast import (
+    Call,
     Expression,
     Index,
     Length,
@@ -27,6 +28,7 @@ from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
 
 EVENT = ""  # the variable of an expression over a row by itself
 MAX_ROLES = 63
+KERNEL_ONLY = frozenset({"corr"})  # in SQL dialects it is an aggregate over rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +77,49 @@ class _Collector:
         self.derived: dict[str, Derived] = {}
 
     def role(self, variable: Variable, conditions: Iterable[Condition]) -> int:
-        own = tuple(_about_row(c.expression) for c in conditions if _is_own(c, variable.name))
+        own = tuple(_about_row(c.expression) for c in conditions if self.is_own(c, variable.name))
         key = (variable.type, frozenset(map(unparse_expression, own)))
         if key not in self.roles:
             if len(self.roles) == MAX_ROLES:
                 raise TooManyVariablesError(
-                    f"the alternatives have more than {MAX_ROLES} different variables together",
+                    f"the alternatives tell more than {MAX_ROLES} kinds of events apart",
                     place=self.analysed.query.pattern.place,
                     text=self.analysed.query.text,
-                    remedy="Split the query.",
+                    remedy="Split the query into labelled queries that feed one another.",
                 )
             self.roles[key] = Role(len(self.roles), variable.type, own)
         return self.roles[key].bit
 
     def derive(self, expression: Expression, types: dict[str, str | None]) -> Expression:
         """Replace every largest sub-expression over one element by a reference to a derived column."""
-        element = _element(expression)
+        element = None if self._opaque(expression) else _element(expression)
         if element is not None:
             return self._column(expression, element, types)
         if is_aggregate(expression):
             return map_children(expression, lambda argument: self._aggregate_argument(argument, types))
         return map_children(expression, lambda child: self.derive(child, types))
 
+    def is_own(self, condition: Condition, name: str) -> bool:
+        """Say whether a condition is decided by each event of ``name`` alone, and by the input's engine."""
+        if condition.variables != {name} or condition.whole or condition.lagged:
+            return False
+        references = [node for node in walk(condition.expression) if isinstance(node, Reference)]
+        single = all(node.index in (Index.NONE, Index.EACH) for node in references)
+        return single and not self._opaque(condition.expression)
+
+    def _opaque(self, expression: Expression) -> bool:
+        """Say whether an expression uses a function that only the kernel has."""
+        calls = (node.function for node in walk(expression) if isinstance(node, Call))
+        return any(name in KERNEL_ONLY or name in self.analysed.functions for name in calls)
+
     def _aggregate_argument(self, argument: Expression, types: dict[str, str | None]) -> Expression:
+        if self._opaque(argument):
+            raise UnsupportedQueryError(
+                "an aggregate of a function that is not SQL is not possible in a condition",
+                place=argument.place,
+                text=self.analysed.query.text,
+                remedy="Aggregate an attribute, or compute the value as a column first.",
+            )
         first = next(node for node in walk(argument) if isinstance(node, Reference))
         return self._column(argument, first, types)
 
@@ -159,19 +181,8 @@ def _residual(
     types: dict[str, str | None],
 ) -> tuple[Condition, ...]:
     names = [variable.name for variable in variables]
-    kept = [c for c in conditions if not any(_is_own(c, name) for name in names)]
+    kept = [c for c in conditions if not any(collector.is_own(c, name) for name in names)]
     return tuple(replace(c, expression=collector.derive(c.expression, types)) for c in kept)
-
-
-def _is_own(condition: Condition, name: str) -> bool:
-    """Say whether a condition is decided by each event of ``name`` alone."""
-    if condition.variables != {name} or condition.whole or condition.lagged:
-        return False
-    return all(
-        node.index in (Index.NONE, Index.EACH)
-        for node in walk(condition.expression)
-        if isinstance(node, Reference)
-    )
 
 
 def _element(expression: Expression) -> Reference | None:

@@ -229,15 +229,14 @@ AGGREGATES = frozenset({"first", "last", "count", *_AGGREGATES})
 def call(name: str, arguments: Sequence[Value], registered: Mapping[str, Callable[..., Value]]) -> Value:
     """Return the value of a scalar function.
 
-    A built-in function is null if an argument is, except those that are about nulls.  A registered
-    function is called with its arguments as they are, nulls included.
+    A function is null if an argument is, except the built-in ones that are about nulls: a registered
+    function takes numbers.
     """
     if name in _ABOUT_NULLS:
         return _ABOUT_NULLS[name](*arguments)
-    if name in _STRICT:
-        return None if any(argument is None for argument in arguments) else _STRICT[name](*arguments)
-    if name in registered:
-        return registered[name](*arguments)
+    function = _STRICT.get(name) or registered.get(name)
+    if function is not None:
+        return None if any(argument is None for argument in arguments) else function(*arguments)
     known = (*_ABOUT_NULLS, *_STRICT, *registered)
     raise UnknownFunctionError(f"unknown function {name!r}.{near_misses(name, known)}")
 

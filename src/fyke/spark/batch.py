@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
 from fyke.engine.aggregates import split_aggregates
 from fyke.engine.engine import Engine
@@ -18,16 +18,16 @@ from fyke.engine.result import ResultBuilder
 from fyke.engine.state import State
 from fyke.language.ast import Strategy
 from fyke.plan.plan import Plan
-from fyke.plan.pushdown import Pushed
 from fyke.spark.expression import quote, to_sql
 from fyke.spark.prepare import distributed, prepared
 from fyke.spark.session import arrange_workers
 
 _CHUNK_ROWS = 1 << 19
 _RESULT_ROWS = 1 << 14
+_WARM_UP_ROWS = 100
 _AGGREGATE: dict[str, Callable[[str], Column]] = {
     "count": F.count,
-    "sum": F.sum,
+    "sum": F.try_sum,
     "min": F.min,
     "max": F.max,
     "avg": F.avg,
@@ -42,26 +42,30 @@ def match_frame(frame: DataFrame, plan: Plan) -> DataFrame:
     builder = ResultBuilder(plan)
     schema = from_arrow_schema(builder.schema, prefer_timestamp_ntz=True)
     matches = rows.mapInArrow(matcher(plan), schema)
-    return _aggregated(matches, plan.pushed) if plan.pushed.analysed.output.over_matches else matches
+    return _aggregated(matches, plan, builder) if plan.pushed.analysed.output.over_matches else matches
 
 
-def _aggregated(matches: DataFrame, pushed: Pushed) -> DataFrame:
+def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder) -> DataFrame:
     """Aggregate over matches with Spark's own operators."""
-    analysed = pushed.analysed
+    analysed = plan.pushed.analysed
     aggregates, items = split_aggregates(analysed.output)
+    # The types are those of the result on a table without rows: Spark has others for sums of decimals.
+    finished = builder.finish(builder.schema.empty_table()).schema
+    partition = [F.col(quote(name)) for name in analysed.form.partition]
     asked = [_AGGREGATE[each.function](each.column).alias(each.column) for each in aggregates]
-    partition = [quote(name) for name in analysed.form.partition]
     grouped = matches.groupBy(*partition).agg(*asked)
-    columns = zip(analysed.output.columns, items, strict=True)
-    return grouped.select(*partition, *(F.expr(to_sql(item)).alias(column.name) for column, item in columns))
+    columns = []
+    for column, item in zip(analysed.output.columns, items, strict=True):
+        kind = from_arrow_type(finished.field(column.name).type, prefer_timestamp_ntz=True)
+        columns.append(F.expr(to_sql(item, {})).cast(kind).alias(column.name))
+    return grouped.select(*partition, *columns)
 
 
 def matcher(plan: Plan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function that workers run over the sorted rows of a Spark partition."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with compile_lock():
-            engine, builder = Engine(plan), ResultBuilder(plan)
+        engine, builder = Engine(plan), ResultBuilder(plan)
         yield from _Walk(plan, engine, builder).results(batches)
 
     return run
@@ -69,6 +73,8 @@ def matcher(plan: Plan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Reco
 
 class _Walk:
     """Feeds sorted rows to the engine: whole partitions of the query at once, a long one piece by piece."""
+
+    warm = False  # whether this process has compiled or loaded the kernels
 
     def __init__(self, plan: Plan, engine: Engine, builder: ResultBuilder) -> None:
         form = plan.pushed.analysed.form
@@ -100,24 +106,38 @@ class _Walk:
 
     def _read(self, chunk: pa.Table, last: pa.Table | None) -> pa.Table:
         """Read a chunk: the rest of the open partition, partitions that end in it, the one it ends in."""
+        self._warm_up(chunk)
         first, tail = self._cuts(chunk, last)
         if self.state is not None:
-            self._advance(chunk.slice(0, first), final=tail > 0 or first < chunk.num_rows)
-        if tail > first:
+            self._advance(chunk.slice(0, first), final=first < chunk.num_rows)
+        if first < tail:
             self._advance(chunk.slice(first, tail - first), final=True)
-        if tail >= first and tail < chunk.num_rows:
+        if tail < chunk.num_rows:
             self._advance(chunk.slice(tail), final=False)
         return chunk.slice(chunk.num_rows - 1)
 
+    def _warm_up(self, chunk: pa.Table) -> None:
+        """Let one worker at a time compile or load the kernels, on a few rows."""
+        if not _Walk.warm:
+            few = chunk.slice(0, _WARM_UP_ROWS)
+            with compile_lock():
+                _, found = self.engine.advance(self.engine.start(few.schema), few, None, sorted_rows=True)
+                self.builder.rows(found)
+            _Walk.warm = True
+
     def _cuts(self, chunk: pa.Table, last: pa.Table | None) -> tuple[int, int]:
-        """Return where the partition left open ends in the chunk, and where the chunk's last one begins."""
+        """Return where the partition left open ends in the chunk, and where the chunk's last one begins.
+
+        An open partition that the chunk does not end ends behind it, and none begins in the chunk.
+        """
         together = chunk if last is None else pa.concat_tables([last, chunk])
         codes = partition_codes(together, self.partition)
-        offset = 0 if last is None else 1
-        changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1 - offset
+        changes = np.flatnonzero(codes[1:] != codes[:-1]) + (1 if last is None else 0)
+        if self.state is None:
+            return 0, int(changes[-1]) if len(changes) else 0
         if len(changes) == 0:
-            return (0, 0) if self.state is None else (chunk.num_rows, chunk.num_rows)
-        return (0 if self.state is None else int(changes[0])), int(changes[-1])
+            return chunk.num_rows, chunk.num_rows
+        return int(changes[0]), int(changes[-1])
 
     def _advance(self, rows: pa.Table, *, final: bool) -> None:
         state = self.state if self.state is not None else self.engine.start(rows.schema)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from fyke.spark.expression import quote
+from fyke.spark.expression import identifier
 
 
 def observe_rejected(frame: DataFrame, time: tuple[str, str]) -> tuple[DataFrame, Observation]:
     """Return the DataFrame with an observation of its rows and of those without a time."""
     observation = Observation()
-    missing = " OR ".join(f"{quote(name)} IS NULL" for name in dict.fromkeys(time))
+    missing = " OR ".join(f"{identifier(name)} IS NULL" for name in dict.fromkeys(time))
     observed = frame.observe(
         observation, F.count(F.lit(1)).alias("rows"), F.count_if(F.expr(missing)).alias("rejected_rows")
     )

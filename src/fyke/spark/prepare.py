@@ -2,42 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import TimestampNTZType, TimestampType
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema, to_arrow_type
+from pyspark.sql.types import StringType, StructType
 
-from fyke.language.ast import Expression, Reference, Strategy, map_references
+from fyke.errors import InputError, TypeClashError
+from fyke.language.ast import (
+    Between,
+    Binary,
+    Call,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Reference,
+    Strategy,
+    Timestamp,
+    Unary,
+    map_references,
+    walk,
+)
+from fyke.language.unparse import unparse_expression
 from fyke.pattern.schema import EventSchema
 from fyke.plan.plan import ROLES, every_row_counts, physical, prepared_columns
 from fyke.plan.pushdown import Derived, Pushed, Role
-from fyke.spark.expression import quote, text_literal, to_sql
+from fyke.spark.expression import FORBIDDEN, identifier, quote, text_literal, to_sql
+
+_UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 
 
 def arrow_columns(frame: DataFrame) -> dict[str, pa.DataType]:
-    """Return the columns of a DataFrame with their Arrow types."""
-    schema = to_arrow_schema(frame.schema, timezone="UTC")
+    """Return the columns of a DataFrame with their Arrow types.
+
+    Raises
+    ------
+    InputError
+        If Spark cannot tell two columns apart, or a column cannot be sent to Python.
+    """
+    _check_names(frame, frame.columns)
+    try:
+        schema = to_arrow_schema(frame.schema, timezone="UTC")
+    except PySparkException:
+        raise _unsupported(frame.schema) from None
     return dict(zip(schema.names, schema.types, strict=True))
 
 
-def is_zoneless(frame: DataFrame) -> bool:
-    """Say whether a DataFrame has timestamps without a zone, and none with one."""
-    kinds = {type(field.dataType) for field in frame.schema.fields}
-    return TimestampNTZType in kinds and TimestampType not in kinds
+def _check_names(frame: DataFrame, names: Iterable[str]) -> None:
+    exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    seen: dict[str, str] = {}
+    for name in names:
+        key = name if exact else name.lower()
+        if key in seen:
+            raise InputError(
+                f"Spark does not tell the columns {seen[key]!r} and {name!r} of the events apart",
+                remedy="Rename one of them with withColumnRenamed or toDF.",
+            )
+        seen[key] = name
 
 
-def infer_type(frame: DataFrame, expression: Expression) -> pa.DataType | None:
-    """Ask Spark for the type of an expression over one row; None if Spark does not accept it."""
-    row = map_references(expression, lambda reference: Reference("", reference.path))
-    try:
-        schema = frame.select(F.expr(to_sql(row, zoneless=is_zoneless(frame))).alias("value")).schema
-    except PySparkException:
+def _unsupported(schema: StructType) -> InputError:
+    for field in schema.fields:
+        try:
+            to_arrow_type(field.dataType, timezone="UTC")
+        except PySparkException:
+            return InputError(
+                f"column {field.name!r} is {field.dataType.simpleString()}, which Spark sends to no Python",
+                remedy="Drop or cast it before matching.",
+            )
+    return InputError("the events have columns that Spark does not send to Python")
+
+
+def infer_type(frame: DataFrame, expression: Expression, text: str | None = None) -> pa.DataType | None:
+    """Ask Spark for the type of an expression over one row; None if there is no such function.
+
+    Raises
+    ------
+    TypeClashError
+        If Spark has the function and refuses its arguments, or its use for one row.
+    """
+    if any(isinstance(node, Call) and node.function in FORBIDDEN for node in walk(expression)):
         return None
-    return to_arrow_schema(schema, timezone="UTC").field("value").type
+    row = map_references(expression, lambda reference: Reference("", reference.path))
+    sql = to_sql(row, arrow_columns(frame))
+    try:
+        # A filter refuses what is not a function of one row: aggregates, generators, window functions.
+        schema = frame.where(f"({sql}) IS NOT NULL").select(F.expr(sql).alias("value")).schema
+        return to_arrow_schema(schema, timezone="UTC").field("value").type
+    except PySparkException as error:
+        if _UNKNOWN_FUNCTION in (error.getCondition() or ""):
+            return None
+        raise TypeClashError(
+            f"Spark SQL does not take {unparse_expression(expression)} as a function of one event",
+            place=expression.place,
+            text=text,
+            remedy=f"It says: {str(error).splitlines()[0]}",
+        ) from None
 
 
 def derived_types(frame: DataFrame, pushed: Pushed) -> dict[str, pa.DataType]:
@@ -51,19 +116,23 @@ def derived_types(frame: DataFrame, pushed: Pushed) -> dict[str, pa.DataType]:
 
 def prepared(frame: DataFrame, pushed: Pushed) -> DataFrame:
     """Add roles and derived columns to the rows that have a time."""
-    schema, zoneless = pushed.analysed.schema, is_zoneless(frame)
-    new = {ROLES: F.expr(_roles_sql(pushed.roles, schema, zoneless))}
+    schema = pushed.analysed.schema
+    new = {ROLES: F.expr(_roles_sql(pushed.roles, schema))}
     for derived in pushed.derived:
         name = physical(derived)
         if name not in schema.columns:
-            new[name] = F.expr(_derived_sql(derived, schema, zoneless))
-    timed = frame.where(" AND ".join(f"{quote(name)} IS NOT NULL" for name in dict.fromkeys(schema.time)))
+            new[name] = F.expr(_derived_sql(derived, schema))
+    present = " AND ".join(f"{identifier(name)} IS NOT NULL" for name in dict.fromkeys(schema.time))
+    timed = frame.where(present)
+    if not every_row_counts(pushed):
+        filtering = _scan_sql(pushed.roles, schema)
+        timed = timed if filtering is None else timed.where(filtering)
     return timed.withColumns(new)
 
 
 def rejected(frame: DataFrame, time: tuple[str, str]) -> DataFrame:
     """Return the rows without a time."""
-    return frame.where(" OR ".join(f"{quote(name)} IS NULL" for name in dict.fromkeys(time)))
+    return frame.where(" OR ".join(f"{identifier(name)} IS NULL" for name in dict.fromkeys(time)))
 
 
 def distributed(frame: DataFrame, pushed: Pushed) -> DataFrame:
@@ -73,21 +142,24 @@ def distributed(frame: DataFrame, pushed: Pushed) -> DataFrame:
     if not every_row_counts(pushed):
         frame = frame.where(f"{ROLES} <> 0")
     strict = form.strategy is Strategy.STRICT
-    keys = [] if strict else [quote(name) for name in form.partition]
+    keys = [] if strict else [F.col(quote(name)) for name in form.partition]
     if keys:
-        frame = frame.where(" AND ".join(f"{key} IS NOT NULL" for key in keys))
-        frame = frame.repartition(*(F.col(key) for key in keys))
+        for key in keys:
+            frame = frame.where(key.isNotNull())
+        frame = frame.repartition(*keys)
     else:
         frame = frame.repartition(1)
-    order = [F.col(quote(name)).asc_nulls_first() for name in schema.order_columns()]
-    frame = frame.sortWithinPartitions(*(F.col(key) for key in keys), *order)
-    return frame.select(*(quote(name) for name in prepared_columns(pushed)))
+    columns = prepared_columns(pushed)
+    # Rows equal in all that the query looks at are interchangeable: their order needs no other column.
+    order = [F.col(quote(name)).asc_nulls_first() for name in schema.order_columns() if name in columns]
+    frame = frame.sortWithinPartitions(*keys, *order)
+    return frame.select(*(quote(name) for name in columns))
 
 
-def _roles_sql(roles: tuple[Role, ...], schema: EventSchema, zoneless: bool) -> str:
+def _roles_sql(roles: tuple[Role, ...], schema: EventSchema) -> str:
     terms = []
     for role in roles:
-        own = " AND ".join(to_sql(condition, zoneless=zoneless) for condition in role.conditions) or "TRUE"
+        own = " AND ".join(to_sql(condition, schema.columns) for condition in role.conditions) or "TRUE"
         if role.type is not None and schema.type_column is not None:
             # Conditions are evaluated for rows of their own type only: elsewhere they might fail.
             own = f"CASE WHEN {_type_sql(schema)} = {text_literal(role.type)} THEN {own} ELSE FALSE END"
@@ -95,13 +167,38 @@ def _roles_sql(roles: tuple[Role, ...], schema: EventSchema, zoneless: bool) -> 
     return " | ".join(terms)
 
 
+def _scan_sql(roles: tuple[Role, ...], schema: EventSchema) -> str | None:
+    """Return a condition that every row with a role meets, in a form that data sources understand."""
+    terms = []
+    for role in roles:
+        parts = [to_sql(each, schema.columns) for each in role.conditions if _is_plain(each)]
+        if role.type is not None and schema.type_column is not None:
+            parts.insert(0, f"{_type_sql(schema)} = {text_literal(role.type)}")
+        if not parts:
+            return None
+        terms.append(" AND ".join(parts))
+    return " OR ".join(f"({term})" for term in dict.fromkeys(terms))
+
+
+def _is_plain(condition: Expression) -> bool:
+    """Say whether a condition is made of comparisons of columns and literals only, which cannot fail."""
+    plain = (Reference, Literal, Timestamp, In, Between, Like, IsNull)
+    return all(
+        isinstance(node, plain)
+        or (isinstance(node, Unary) and node.operator == "NOT")
+        or (isinstance(node, Binary) and node.operator not in "+-*/%")
+        for node in walk(condition)
+    )
+
+
 def _type_sql(schema: EventSchema) -> str:
     assert schema.type_column is not None
-    return f"CAST({quote(schema.type_column)} AS STRING)"
+    column = identifier(schema.type_column)
+    return column if pa.types.is_string(schema.columns[schema.type_column]) else f"CAST({column} AS STRING)"
 
 
-def _derived_sql(derived: Derived, schema: EventSchema, zoneless: bool) -> str:
-    sql = to_sql(derived.expression, zoneless=zoneless)
+def _derived_sql(derived: Derived, schema: EventSchema) -> str:
+    sql = to_sql(derived.expression, schema.columns)
     if schema.type_column is None or None in derived.types:
         return sql
     types = ", ".join(text_literal(str(each)) for each in sorted(map(str, derived.types)))
@@ -112,7 +209,19 @@ def unite(inputs: Mapping[str, DataFrame], columns: Mapping[str, pa.DataType], t
     """Return several inputs as one DataFrame with a type column; attributes a type lacks are null."""
     united: DataFrame | None = None
     for event_type, frame in inputs.items():
-        typed = frame.withColumn(type_column, F.lit(event_type))
-        united = typed if united is None else united.unionByName(typed, allowMissingColumns=True)
+        _check_names(frame, (*columns, type_column))
+        own = arrow_columns(frame)
+        typed = frame.select(
+            *(_as_type(name, own.get(name), kind) for name, kind in columns.items()),
+            F.lit(event_type).cast(StringType()).alias(type_column),
+        )
+        united = typed if united is None else united.union(typed)
     assert united is not None
-    return united.select(*(quote(name) for name in (*columns, type_column)))
+    return united
+
+
+def _as_type(name: str, own: pa.DataType | None, wanted: pa.DataType) -> Column:
+    if own == wanted:
+        return F.col(quote(name))
+    kind = from_arrow_type(wanted, prefer_timestamp_ntz=True)
+    return (F.lit(None) if own is None else F.col(quote(name))).cast(kind).alias(name)

@@ -9,7 +9,6 @@ import weakref
 import zipfile
 from pathlib import Path
 
-import pyspark.sql.connect.session
 from pyspark.sql import SparkSession
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -17,13 +16,14 @@ _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 
 
 def prefer_own_interpreter() -> None:
-    """Let sessions that are started from now on run workers with this interpreter, unless the user chose one."""
+    """Let sessions started from now on run workers with this interpreter, unless the user chose one."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def is_connect(spark: SparkSession) -> bool:
     """Say whether a session talks to a Spark Connect server."""
-    return isinstance(spark, pyspark.sql.connect.session.SparkSession)
+    # By name: the class can be imported only where Connect's own dependencies are installed.
+    return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 
 def arrange_workers(spark: SparkSession) -> None:
@@ -34,18 +34,24 @@ def arrange_workers(spark: SparkSession) -> None:
     """
     if spark in _shipped:
         return
-    _shipped.add(spark)
-    local = False
-    if not is_connect(spark):
-        context = spark.sparkContext
-        local = context.master.startswith("local") and not context.master.startswith("local-cluster")
-        if local and context.pythonExec == "python3":
-            # The session was started before Fyke was imported, and nobody chose an interpreter.
-            context.pythonExec = sys.executable
-    elif os.environ.get("SPARK_LOCAL_REMOTE") or spark.conf.get("spark.master", "").startswith("local["):
-        local = True
-    if not local:
+    if not _is_local(spark):
         spark.addArtifacts(str(package_archive()), pyfile=True)
+    _shipped.add(spark)
+
+
+def _is_local(spark: SparkSession) -> bool:
+    """Say whether the workers run on this machine; then let them have this interpreter."""
+    if is_connect(spark):
+        # Set by pyspark where it has started the server itself, with this process' environment.
+        return "SPARK_LOCAL_REMOTE" in os.environ
+    context = spark.sparkContext
+    master = context.master or ""
+    if not master.startswith("local") or master.startswith("local-cluster"):
+        return False
+    if context.pythonExec == "python3":
+        # The session was started before Fyke was imported, and nobody chose an interpreter.
+        context.pythonExec = sys.executable
+    return True
 
 
 def package_archive() -> Path:

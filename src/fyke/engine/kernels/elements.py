@@ -10,7 +10,7 @@ import numpy as np
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.jit import jit
-from fyke.engine.kernels.predicate import compare_floats, evaluate
+from fyke.engine.kernels.predicate import compare_floats, evaluate, sum_overflows
 
 
 @jit
@@ -49,10 +49,10 @@ def accumulate(program, variable, position, state_i, state_f, data):
             state_i[slot] += 1
         elif kind == L.ACC_SUM_I:
             x, y = state_i[slot], data.cols_i[column, position]
-            total = x + y
-            if ((x ^ total) & (y ^ total)) < 0:
+            if sum_overflows(x, y):
                 state_i[slot + 2] = 1
-            state_i[slot] = total
+            else:
+                state_i[slot] = x + y
             state_i[slot + 1] += 1
         elif kind == L.ACC_MIN or kind == L.ACC_MAX:
             best = state_i[slot]

@@ -71,19 +71,39 @@ def correlation(lists, values, first, second, x, y):
 
 
 @jit
+def sum_overflows(x, y):
+    """Say whether the sum of two integers leaves int64."""
+    return (y > 0 and x > _BIG - y) or (y < 0 and x < _SMALL - y)
+
+
+@jit
+def product_overflows(x, y):
+    """Say whether the product of two integers leaves int64."""
+    if x == 0 or y == 0 or x == 1 or y == 1:
+        return False
+    if x == _SMALL or y == _SMALL:
+        return True
+    size, other = abs(x), abs(y)
+    if size <= _BIG // other:
+        return False
+    # The one product beyond the largest integer that fits is the smallest.
+    return (x < 0) == (y < 0) or size != _BIG // other + 1 or _BIG % other != other - 1
+
+
+@jit
 def integer_arithmetic(op, x, y):
-    """Return (result, null) of int64 arithmetic; what leaves int64 is null."""
+    """Return (result, null) of int64 arithmetic; what leaves int64 is null.
+
+    Overflow is told before it happens: compiled arithmetic is free to assume that there is none.
+    """
     if op == L.ADD_I:
-        r = x + y
-        return r, 1 if ((x ^ r) & (y ^ r)) < 0 else 0
+        return (np.int64(0), 1) if sum_overflows(x, y) else (x + y, 0)
     if op == L.SUB_I:
-        r = x - y
-        return r, 1 if ((x ^ y) & (x ^ r)) < 0 else 0
-    if op == L.MUL_I:
-        r = x * y
-        if x != 0 and ((x == -1 and y == _SMALL) or (x != -1 and r // x != y)):
+        if (y < 0 and x > _BIG + y) or (y > 0 and x < _SMALL + y):
             return np.int64(0), 1
-        return r, 0
+        return x - y, 0
+    if op == L.MUL_I:
+        return (np.int64(0), 1) if product_overflows(x, y) else (x * y, 0)
     if y == 0:
         return np.int64(0), 1
     if y == -1:
@@ -104,7 +124,9 @@ def float_arithmetic(op, x, y):
     if op == L.MUL_F:
         return x * y, 0
     if op == L.POW:
-        return x**y, 0
+        # As Java has it, where C says 1.
+        undefined = y != y or (abs(x) == 1.0 and np.isinf(y))
+        return (np.nan if undefined else x**y), 0
     if y == 0.0:
         return 0.0, 1
     return (x / y, 0) if op == L.DIV_F else (np.fmod(x, y), 0)
@@ -144,7 +166,7 @@ def load_aggregate(op, a, b, state_i, state_f, sp, data, scratch):
         scratch.stack_f[sp] = state_f[a] / max(1, state_i[b])
     elif op == L.ACC_DEVIATION:
         scratch.nulls[sp] = 1 if state_i[b] < 2 else 0
-        scratch.stack_f[sp] = math.sqrt(max(0.0, state_f[a + 1]) / max(1, state_i[b] - 1))
+        scratch.stack_f[sp] = np.sqrt(state_f[a + 1] / max(1, state_i[b] - 1))
     else:
         p = state_i[a]
         scratch.nulls[sp] = 1 if p < 0 else 0
@@ -320,6 +342,18 @@ def logic(op, stack_i, nulls, sp):
 
 
 @jit
+def saturated(x):
+    """Return a whole float as int64 the way Spark casts it: NaN is 0, what is too large the largest."""
+    if x != x:
+        return np.int64(0)
+    if x >= 9223372036854775808.0:
+        return _BIG
+    if x <= -9223372036854775808.0:
+        return _SMALL
+    return np.int64(x)
+
+
+@jit
 def numeric_function(op, stack_i, stack_f, nulls, sp):
     """Functions of one number."""
     top = sp - 1
@@ -327,10 +361,7 @@ def numeric_function(op, stack_i, stack_f, nulls, sp):
         nulls[top] |= 1 if stack_i[top] == _SMALL else 0
         stack_i[top] = abs(stack_i[top])
     elif op == L.FLOOR or op == L.CEIL:
-        x = math.floor(stack_f[top]) if op == L.FLOOR else math.ceil(stack_f[top])
-        if nulls[top] == 0 and not (-9.2e18 < stack_f[top] < 9.2e18):
-            nulls[top] = 1
-        stack_i[top] = np.int64(x) if nulls[top] == 0 else 0
+        stack_i[top] = saturated(np.floor(stack_f[top]) if op == L.FLOOR else np.ceil(stack_f[top]))
     else:
         stack_f[top], null = float_function(op, stack_f[top])
         nulls[top] |= null

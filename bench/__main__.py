@@ -1,0 +1,13 @@
+"""``python -m bench [name ...]``: run benchmarks and exit with 1 if a bar does not hold."""
+
+from __future__ import annotations
+
+import sys
+
+from bench import foundation
+
+BENCHMARKS = {"foundation": foundation.main}
+
+if __name__ == "__main__":
+    names = sys.argv[1:] or list(BENCHMARKS)
+    sys.exit(0 if all([BENCHMARKS[name]() for name in names]) else 1)

@@ -1,0 +1,69 @@
+"""The bars of the first engine: a new query is cheap, and a sequence of three is near DuckDB's ASOF joins."""
+
+from __future__ import annotations
+
+import itertools
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+import fyke
+from bench.report import Line, best_of, show
+
+SEQUENCE = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_next_match { [key] }"
+ASOF = """
+    WITH a AS (SELECT key, t FROM events WHERE kind = 'A'),
+         b AS (SELECT key, t FROM events WHERE kind = 'B'),
+         c AS (SELECT key, t FROM events WHERE kind = 'C'),
+         ab AS (SELECT a.key, b.t AS bt FROM a ASOF JOIN b ON a.key = b.key AND a.t < b.t)
+    SELECT count(*) FROM ab ASOF JOIN c ON ab.key = c.key AND ab.bt < c.t
+"""
+
+
+def stream(rows: int, *, keys: int = 1_000, types: int = 10, seed: int = 0) -> pa.Table:
+    """Return events of equally frequent types and keys, one a time unit."""
+    rng = np.random.default_rng(seed)
+    names = np.array([chr(ord("A") + k) for k in range(types)])
+    return pa.table(
+        {"t": np.arange(rows), "kind": names[rng.integers(0, types, rows)], "key": rng.integers(0, keys, rows)}
+    )
+
+
+def new_query() -> Line:
+    """Parse, plan and match a query never seen before, on a table of 1,000 events."""
+    table = stream(1_000, keys=10)
+    fresh = itertools.count(1)
+
+    def once() -> pa.Table:
+        text = f"{SEQUENCE.replace(' }', '')} AND c.t - a.t > {next(fresh)} }} WITHIN 500"
+        return fyke.match(table, text, time="t", type="kind")
+
+    once()
+    seconds, _ = best_of(20, once)
+    return Line("new query on 1,000 events", seconds * 1_000, 50, "ms")
+
+
+def sequence_of_three(rows: int = 5_000_000) -> list[Line]:
+    """Count a sequence of three with a key, beside DuckDB's two ASOF joins on one thread."""
+    events = stream(rows)
+    connection = duckdb.connect()
+    connection.execute("SET threads = 1")
+    connection.register("source", events)
+    connection.execute("CREATE TABLE events AS SELECT * FROM source")
+    duck, expected = best_of(3, lambda: connection.execute(ASOF).fetchall()[0][0])
+    counted = f"{SEQUENCE} RETURN count(*) AS n"
+    fyke.match(events.slice(0, 1_000), counted, time="t", type="kind")
+    count, result = best_of(3, lambda: fyke.match(events, counted, time="t", type="kind"))
+    rows_time, matches = best_of(3, lambda: fyke.match(events, SEQUENCE, time="t", type="kind"))
+    assert sum(result.column("n").to_pylist()) == matches.num_rows == expected
+    note = f"{expected:,} matches in {rows:,} events"
+    return [
+        Line("sequence of three, counted, against DuckDB", count / duck, 5, "x", note),
+        Line("sequence of three, as rows, against DuckDB counting", rows_time / duck, 5, "x", note),
+    ]
+
+
+def main() -> bool:
+    """Run the benchmark; return whether every bar holds."""
+    return show("foundation", [new_query(), *sequence_of_three()])

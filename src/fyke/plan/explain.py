@@ -1,0 +1,128 @@
+"""A plan in words: what a query means and how it will be run."""
+
+from __future__ import annotations
+
+from fyke.language.ast import Expression, Strategy, WindowKind
+from fyke.language.unparse import unparse_expression
+from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
+from fyke.plan.plan import every_row_counts, physical
+from fyke.plan.pushdown import Pushed
+
+_READS = {
+    Strategy.ANY: "every satisfied binding starts a new run, the old one goes on",
+    Strategy.NEXT: "a run takes the next relevant event; closing a group is a choice",
+    Strategy.GREEDY: "a run takes every relevant event and is reported once, in its final form",
+    Strategy.ROBUST: "all matches, then those that skip no event of another match",
+    Strategy.PARTITION: "no event of the partition may be passed over",
+    Strategy.STRICT: "no event of the input may be passed over",
+}
+
+
+def explain_plan(pushed: Pushed, *, engine: str, output: str, rows_by: str) -> str:
+    """Return the explanation of a plan; ``rows_by`` says who evaluates what one row decides."""
+    analysed = pushed.analysed
+    lines = [str(analysed.query), ""]
+    lines += _title("normal form")
+    for number, alternative in enumerate(analysed.form.alternatives, start=1):
+        if len(analysed.form.alternatives) > 1:
+            lines.append(f"  alternative {number} of {len(analysed.form.alternatives)}")
+        lines += _alternative(alternative)
+    lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(pushed)]
+    lines += ["", *_title("matching"), *_matching(pushed, engine, output)]
+    return "\n".join(lines)
+
+
+def _title(text: str) -> list[str]:
+    return [text, "-" * len(text)]
+
+
+def _alternative(alternative: Alternative) -> list[str]:
+    names = [variable.name for variable in alternative.variables]
+    lines = [f"  bind     {', '.join(map(_variable, alternative.variables))}"]
+    covers = _covering(alternative.order, set(names))
+    lines.append(f"  order    {', '.join(f'{u} < {v}' for u, v in covers) or 'any'}")
+    lines += [f"  where    {_condition(condition)}" for condition in alternative.conditions]
+    for absence in alternative.absences:
+        lines += _absence(absence, alternative, "  absent   ")
+    return lines
+
+
+def _variable(variable: Variable) -> str:
+    kind = "ANY" if variable.type is None else variable.type
+    if not variable.group:
+        return f"{variable.name}: {kind}"
+    most = "" if variable.maximum is None else str(variable.maximum)
+    return f"{variable.name}[]: {kind}{{{variable.minimum},{most}}}"
+
+
+def _covering(order: frozenset[tuple[str, str]], names: set[str]) -> list[tuple[str, str]]:
+    """Return the pairs of an order that the others do not imply."""
+    pairs = {(u, v) for u, v in order if u in names and v in names}
+    return sorted((u, v) for u, v in pairs if not any((u, w) in pairs and (w, v) in pairs for w in names))
+
+
+def _condition(condition: Condition) -> str:
+    text = unparse_expression(condition.expression)
+    notes = []
+    if condition.each:
+        start = " from the second on" if condition.each & condition.lagged else ""
+        notes.append(f"for every element of {', '.join(sorted(condition.each))}{start}")
+    if condition.whole:
+        notes.append(f"when {', '.join(sorted(condition.whole))} is closed")
+    return f"{text}  ({'; '.join(notes)})" if notes else text
+
+
+def _absence(absence: Absence, alternative: Alternative, head: str) -> list[str]:
+    names = {variable.name for variable in absence.variables}
+    present = {variable.name for variable in alternative.variables}
+    after = sorted(u for u, v in alternative.order if v in names and u in present)
+    before = sorted(v for u, v in alternative.order if u in names and v in present)
+    where = f"after {', '.join(after)} " if after else ""
+    where += f"before {', '.join(before)}" if before else "until the window has passed"
+    lines = [f"{head}{', '.join(map(_variable, absence.variables))} {where}".rstrip()]
+    lines += [f"{' ' * len(head)}where {_condition(condition)}" for condition in absence.conditions]
+    for nested in absence.absences:
+        lines += _absence(nested, alternative, " " * len(head) + "unless ")
+    return lines
+
+
+def _rows(pushed: Pushed) -> list[str]:
+    lines = []
+    for role in pushed.roles:
+        tests = [f"type is {role.type!r}"] if role.type is not None else []
+        tests += [_row_text(condition) for condition in role.conditions]
+        lines.append(f"  role {role.bit}   {' and '.join(tests) or 'every row'}")
+    if every_row_counts(pushed):
+        lines.append("  filter   none: irrelevant rows break contiguity or count in the window")
+    else:
+        lines.append("  filter   rows that can play a role")
+    made = [derived for derived in pushed.derived if physical(derived) not in pushed.analysed.schema.columns]
+    lines += [f"  column   {physical(derived)} = {_row_text(derived.expression)}" for derived in made]
+    lines.append(f"  carry    {', '.join(pushed.needed)}")
+    return lines
+
+
+def _row_text(expression: Expression) -> str:
+    return unparse_expression(expression).replace('"".', "")
+
+
+def _matching(pushed: Pushed, engine: str, output: str) -> list[str]:
+    form = pushed.analysed.form
+    apart = form.partition and form.strategy is not Strategy.STRICT
+    schema = pushed.analysed.schema
+    by = ", ".join(form.partition) if apart else "nothing: one stream"
+    window = "none"
+    if form.window is not None:
+        unit = " events" if form.window.kind is WindowKind.EVENTS else " units of the time column"
+        window = f"{pushed.analysed.window:,}{unit}"
+    lines = [
+        f"  split by {by}",
+        f"  order    {', '.join((schema.end, *schema.tie_breaker))}, then all columns",
+        f"  engine   {engine}",
+        f"  strategy {form.strategy.value}: {_READS[form.strategy]}",
+        f"  window   {window}",
+        f"  output   {output}",
+    ]
+    if pushed.analysed.output.over_matches:
+        lines.append("  then     aggregate over matches")
+    return lines
