@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame
 
 from fyke.engine.engine import Engine
 from fyke.engine.kernels.external import MAX_ARGUMENTS
-from fyke.engine.kernels.jit import compile_lock
 from fyke.engine.prepare import derived_types, prepare
 from fyke.engine.result import ResultBuilder
+from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
 from fyke.language.ast import Expression
 from fyke.language.query import Query
@@ -246,10 +246,10 @@ class _Call:
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:
     table, rejected_rows = _timed(source.events, source.schema, warn=metrics is None)
     rows = prepare(table, plan.pushed)
-    with compile_lock():
-        engine, builder = Engine(plan), ResultBuilder(plan)
-        _, found = engine.advance(engine.start(rows.schema), rows, None)
-        result = builder.finish(builder.rows(found))
+    warm_up()
+    engine, builder = Engine(plan), ResultBuilder(plan)
+    _, found = engine.advance(engine.start(rows.schema), rows, None)
+    result = builder.finish(builder.rows(found))
     if metrics is not None:
         metrics.set_counters(source.events.num_rows, rejected_rows, found.counters)
     return result

@@ -12,10 +12,10 @@ from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
 from fyke.engine.aggregates import split_aggregates
 from fyke.engine.engine import Engine
-from fyke.engine.kernels.jit import compile_lock
 from fyke.engine.order import partition_codes, times
 from fyke.engine.result import ResultBuilder
 from fyke.engine.state import State
+from fyke.engine.warm import warm_up
 from fyke.language.ast import Strategy
 from fyke.plan.plan import Plan
 from fyke.spark.expression import quote, to_sql
@@ -24,7 +24,6 @@ from fyke.spark.session import arrange_workers
 
 _CHUNK_ROWS = 1 << 19
 _RESULT_ROWS = 1 << 14
-_WARM_UP_ROWS = 100
 _AGGREGATE: dict[str, Callable[[str], Column]] = {
     "count": F.count,
     "sum": F.try_sum,
@@ -65,16 +64,14 @@ def matcher(plan: Plan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Reco
     """Return the function that workers run over the sorted rows of a Spark partition."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        engine, builder = Engine(plan), ResultBuilder(plan)
-        yield from _Walk(plan, engine, builder).results(batches)
+        warm_up()
+        yield from _Walk(plan, Engine(plan), ResultBuilder(plan)).results(batches)
 
     return run
 
 
 class _Walk:
     """Feeds sorted rows to the engine: whole partitions of the query at once, a long one piece by piece."""
-
-    warm = False  # whether this process has compiled or loaded the kernels
 
     def __init__(self, plan: Plan, engine: Engine, builder: ResultBuilder) -> None:
         form = plan.pushed.analysed.form
@@ -106,7 +103,6 @@ class _Walk:
 
     def _read(self, chunk: pa.Table, last: pa.Table | None) -> pa.Table:
         """Read a chunk: the rest of the open partition, partitions that end in it, the one it ends in."""
-        self._warm_up(chunk)
         first, tail = self._cuts(chunk, last)
         if self.state is not None:
             self._advance(chunk.slice(0, first), final=first < chunk.num_rows)
@@ -115,15 +111,6 @@ class _Walk:
         if tail < chunk.num_rows:
             self._advance(chunk.slice(tail), final=False)
         return chunk.slice(chunk.num_rows - 1)
-
-    def _warm_up(self, chunk: pa.Table) -> None:
-        """Let one worker at a time compile or load the kernels, on a few rows."""
-        if not _Walk.warm:
-            few = chunk.slice(0, _WARM_UP_ROWS)
-            with compile_lock():
-                _, found = self.engine.advance(self.engine.start(few.schema), few, None, sorted_rows=True)
-                self.builder.rows(found)
-            _Walk.warm = True
 
     def _cuts(self, chunk: pa.Table, last: pa.Table | None) -> tuple[int, int]:
         """Return where the partition left open ends in the chunk, and where the chunk's last one begins.
