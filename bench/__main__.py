@@ -10,4 +10,5 @@ BENCHMARKS = {"foundation": foundation.main}
 
 if __name__ == "__main__":
     names = sys.argv[1:] or list(BENCHMARKS)
-    sys.exit(0 if all([BENCHMARKS[name]() for name in names]) else 1)
+    verdicts = [BENCHMARKS[name]() for name in names]
+    sys.exit(0 if all(verdicts) else 1)

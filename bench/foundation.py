@@ -26,7 +26,11 @@ def stream(rows: int, *, keys: int = 1_000, types: int = 10, seed: int = 0) -> p
     rng = np.random.default_rng(seed)
     names = np.array([chr(ord("A") + k) for k in range(types)])
     return pa.table(
-        {"t": np.arange(rows), "kind": names[rng.integers(0, types, rows)], "key": rng.integers(0, keys, rows)}
+        {
+            "t": np.arange(rows),
+            "kind": names[rng.integers(0, types, rows)],
+            "key": rng.integers(0, keys, rows),
+        }
     )
 
 

@@ -43,6 +43,8 @@ def show(title: str, lines: list[Line]) -> bool:
         table.add_column(column)
     for line in lines:
         verdict = "[green]holds" if line.holds else "[red]FAILS"
-        table.add_row(line.what, f"{line.value:.2f} {line.unit}", f"{line.bar:g} {line.unit}", verdict, line.note)
+        table.add_row(
+            line.what, f"{line.value:.2f} {line.unit}", f"{line.bar:g} {line.unit}", verdict, line.note
+        )
     Console(width=160).print(table)
     return all(line.holds for line in lines)

@@ -126,7 +126,7 @@ def matcher(query: str | Query, **options: Any) -> Callable[[Events], Any]:
 
 
 def rejected(events: Events, *, time: str | Sequence[str]) -> Any:
-    """Return the rows that ``match`` leaves out because a time of theirs is null, as the same kind of events."""
+    """Return the rows that ``match`` leaves out because they have no time, as events of the same kind."""
     if isinstance(events, DataFrame):
         schema = make_schema(spark_prepare.arrow_columns(events), time=time)
         return spark_prepare.rejected(events, schema.time)
@@ -135,7 +135,9 @@ def rejected(events: Events, *, time: str | Sequence[str]) -> Any:
         return events.filter(_without_time(events, schema))
     if isinstance(events, Mapping):
         return {name: rejected(each, time=time) for name, each in events.items()}
-    raise InputError(f"events must be a DataFrame, a pyarrow.Table or a dict of these, found {_described(events)}")
+    raise InputError(
+        f"events must be a DataFrame, a pyarrow.Table or a dict of these, found {_described(events)}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,12 @@ class _Call:
         _check_option("engine", engine, ENGINES)
         self.limits = limits or Limits()
         self.query = parse(query, self.limits) if isinstance(query, str) else query
-        self.time, self.type_column, self.tie_breaker, self.time_unit = time, type_column, tie_breaker, time_unit
+        self.time, self.type_column, self.tie_breaker, self.time_unit = (
+            time,
+            type_column,
+            tie_breaker,
+            time_unit,
+        )
         self.output = output
         self.functions = {name.lower(): function for name, function in (functions or {}).items()}
         self.arities = {name: _arity(name, function) for name, function in self.functions.items()}
@@ -276,7 +283,9 @@ def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataT
     parts = []
     for name, table in tables.items():
         arrays = {
-            column: table.column(column).cast(arrow) if column in table.column_names else pa.nulls(table.num_rows, arrow)
+            column: table.column(column).cast(arrow)
+            if column in table.column_names
+            else pa.nulls(table.num_rows, arrow)
             for column, arrow in columns.items()
         }
         parts.append(pa.table({**arrays, kind: pa.repeat(pa.scalar(name), table.num_rows)}))
@@ -295,20 +304,23 @@ def _without_time(table: pa.Table, schema: EventSchema) -> pa.Array:
 def _check_option(name: str, value: str, allowed: Sequence[str]) -> None:
     if value not in allowed:
         raise OptionError(
-            f"{name} must be one of {', '.join(map(repr, allowed))}, found {value!r}.{near_misses(str(value), allowed)}"
+            f"{name} must be one of {', '.join(map(repr, allowed))}, found {value!r}."
+            f"{near_misses(str(value), allowed)}"
         )
 
 
 def _arity(name: str, function: Callable[..., float]) -> int:
     count = len(inspect.signature(function).parameters)
     if not 1 <= count <= MAX_ARGUMENTS:
-        raise OptionError(f"function {name!r} takes {count} arguments; one to {MAX_ARGUMENTS} numbers are possible")
+        raise OptionError(
+            f"function {name!r} takes {count} arguments; one to {MAX_ARGUMENTS} numbers are possible"
+        )
     return count
 
 
 def _described(events: object) -> str:
     if isinstance(events, Mapping):
-        return f"a dict of {', '.join(sorted({type(each).__name__ for each in events.values()})) or 'nothing'}"
+        return (
+            f"a dict of {', '.join(sorted({type(each).__name__ for each in events.values()})) or 'nothing'}"
+        )
     return type(events).__name__
-
-

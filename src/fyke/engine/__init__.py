@@ -1,1 +1,1 @@
-
+"""Programs, kernels and state: a plan and events to matches."""

@@ -46,9 +46,7 @@ def split_aggregates(output: Output) -> tuple[list[MatchAggregate], list[Express
     return aggregates, [replaced(column.expression) for column in output.columns]
 
 
-def aggregate_rows(
-    rows: pa.Table, partition: tuple[str, ...], output: Output
-) -> pa.Table:
+def aggregate_rows(rows: pa.Table, partition: tuple[str, ...], output: Output) -> pa.Table:
     """Return one row per value of the partition attributes (one row in all without them)."""
     aggregates, items = split_aggregates(output)
     asked = [(each.column, _ARROW[each.function], _options(each.function)) for each in aggregates]
@@ -65,7 +63,8 @@ def aggregate_rows(
     for column, item in zip(output.columns, items, strict=True):
         columns[column.name] = evaluate(item, resolve)
     arrays = [
-        value if isinstance(value, pa.Array) else pa.repeat(value, grouped.num_rows) for value in columns.values()
+        value if isinstance(value, pa.Array) else pa.repeat(value, grouped.num_rows)
+        for value in columns.values()
     ]
     return pa.Table.from_arrays(arrays, names=list(columns))
 
@@ -73,4 +72,6 @@ def aggregate_rows(
 def _options(function: str) -> pc.FunctionOptions | None:
     if function == "stddev":
         return pc.VarianceOptions(ddof=1, min_count=2)
-    return pc.CountOptions(mode="only_valid") if function == "count" else pc.ScalarAggregateOptions(min_count=1)
+    return (
+        pc.CountOptions(mode="only_valid") if function == "count" else pc.ScalarAggregateOptions(min_count=1)
+    )

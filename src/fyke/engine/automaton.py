@@ -18,7 +18,7 @@ from fyke.limits import Limits
 
 _RUNS, _NODES, _BINDINGS = 1_024, 8_192, 1 << 18
 _REMEDY = {
-    "runs": "Shorten the window, add conditions or a partition attribute, or choose a strategy that skips less.",
+    "runs": "Shorten the window, add conditions or a partition attribute, or skip less by another strategy.",
     "buffer_nodes": "Shorten the window, or choose a strategy that keeps fewer partial matches.",
     "steps": "Shorten the window or add conditions; the query tries too many bindings.",
     "matches": "Shorten the window, add conditions, or ask for RETURN count(*).",
@@ -141,7 +141,9 @@ class AutomatonCall:
             self._grow_output()
         else:
             name = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_nodes", L.LIMIT_STEPS: "steps"}[status]
-            raise limit_error(name, getattr(self.limits, name), f"partition number {self.cursor[L.CURSOR_SEGMENT]}")
+            raise limit_error(
+                name, getattr(self.limits, name), f"partition number {self.cursor[L.CURSOR_SEGMENT]}"
+            )
 
     def _larger(self, runs: Runs, count: int) -> Runs:
         grown = self._rows(count)
@@ -179,7 +181,9 @@ class AutomatonCall:
         nodes = self.runs.nodes[: max(1, int(self.cursor[L.CURSOR_NODES]))]
         needed = moves * (int(nodes[:, 3].max()) + 3) * 2
         if needed > len(self.matches.bindings):
-            self.matches = Matches(np.zeros((needed, 2), np.int64), np.zeros(max(needed, _BINDINGS), np.int64))
+            self.matches = Matches(
+                np.zeros((needed, 2), np.int64), np.zeros(max(needed, _BINDINGS), np.int64)
+            )
 
     def _finish(self) -> tuple[MatchSet, RunState]:
         cursor, counters = self.cursor, self.counters
@@ -192,6 +196,8 @@ class AutomatonCall:
             self.saved.integers, saved, self.loaded.integers, 0, 0,
         )  # fmt: skip
         runs = RunState(
-            self.saved.integers[:saved].copy(), self.saved.floats[:saved].copy(), self.runs.nodes[:kept].copy()
+            self.saved.integers[:saved].copy(),
+            self.saved.floats[:saved].copy(),
+            self.runs.nodes[:kept].copy(),
         )
         return concat(self.chunks) if self.chunks else no_matches(), runs

@@ -57,7 +57,12 @@ def time_tick(plan: Plan) -> int:
 
 
 def encode(
-    table: pa.Table, plan: Plan, uses: Mapping[str, ColumnUse], tick: int, events: Array, literals: Iterable[str]
+    table: pa.Table,
+    plan: Plan,
+    uses: Mapping[str, ColumnUse],
+    tick: int,
+    events: Array,
+    literals: Iterable[str],
 ) -> tuple[Data, dict[str, int]]:
     """Return the arrays of a prepared batch and the ranks of string literals among its strings."""
     rows = table.num_rows
@@ -121,7 +126,9 @@ def _numbers(array: pa.Array, use: ColumnUse, tick: int, domain: pa.Array) -> Ar
 
 def _unscaled(array: pa.Array, scale: int) -> pa.Array:
     wide = array.cast(pa.decimal128(38, scale))
-    words = np.frombuffer(wide.buffers()[1], np.int64).reshape(-1, 2)[wide.offset : wide.offset + len(wide), 0]
+    words = np.frombuffer(wide.buffers()[1], np.int64).reshape(-1, 2)[
+        wide.offset : wide.offset + len(wide), 0
+    ]
     return pa.array(words, mask=wide.is_null().to_numpy(zero_copy_only=False))
 
 

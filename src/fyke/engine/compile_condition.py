@@ -52,12 +52,16 @@ _FLOAT_FUNCTION = {
     "log2": L.LOG2,
 }
 _CHOICE = {"least": (L.LEAST_I, L.LEAST_F), "greatest": (L.GREATEST_I, L.GREATEST_F)}
-_CHOICE |= {"coalesce": (L.COALESCE_I, L.COALESCE_F), "nullif": (L.NULLIF_I, L.NULLIF_F), "if": (L.IF_I, L.IF_F)}
+_CHOICE |= {
+    "coalesce": (L.COALESCE_I, L.COALESCE_F),
+    "nullif": (L.NULLIF_I, L.NULLIF_F),
+    "if": (L.IF_I, L.IF_F),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """Where the kernel finds a derived column: ``store`` is "i", "f" or "list"; scaled decimals have a ``scale``."""
+    """Where the kernel finds a derived column: ``store`` is "i", "f" or "list"; decimals have a ``scale``."""
 
     store: str
     number: int
@@ -198,9 +202,7 @@ class Compiler:
             self._refuse(node, "a duration is multiplied or divided only within one event")
         return self._arithmetic(node.operator, left, right)
 
-    def _comparison(
-        self, operator: str, left: tuple[Code, str, Kind], right: tuple[Code, str, Kind]
-    ) -> Code:
+    def _comparison(self, operator: str, left: tuple[Code, str, Kind], right: tuple[Code, str, Kind]) -> Code:
         a, b, stack, _ = self._unify(left, right)
         number = _COMPARISON[operator]
         wanted = L.LOAD_I if stack == "i" else L.LOAD_F
@@ -296,7 +298,9 @@ class Compiler:
         for argument in node.arguments:
             if not isinstance(argument, Reference) or self.columns[argument.path[0]].store != "list":
                 raise TypeClashError(
-                    "corr takes two attributes that are lists of numbers", place=argument.place, text=self.text
+                    "corr takes two attributes that are lists of numbers",
+                    place=argument.place,
+                    text=self.text,
                 )
             use = self.columns[argument.path[0]]
             places += [use.number, 4 * self.variables[argument.variable] + _SLOT[argument.index]]
@@ -319,7 +323,9 @@ class Compiler:
             acc = self._accumulator(variable, L.ACC_COUNT, use.number, typed)
             return [self._op(L.ACC_LOAD_I, id(acc), -1, whole)], "i", Kind.INTEGER
         if node.function in ("min", "max"):
-            acc = self._accumulator(variable, L.ACC_MIN if node.function == "min" else L.ACC_MAX, use.number, typed)
+            acc = self._accumulator(
+                variable, L.ACC_MIN if node.function == "min" else L.ACC_MAX, use.number, typed
+            )
             load = L.ACC_ELEMENT_I if typed == 0 else L.ACC_ELEMENT_F
             return [self._op(load, id(acc), use.number, whole)], use.store, use.kind
         return self._sum(node.function, variable, use, typed, whole)
@@ -342,7 +348,11 @@ class Compiler:
         self, function: str, variable: int, use: ColumnUse, whole: int
     ) -> tuple[Code, str, Kind]:
         slot = L.SLOT_FIRST if function == "first" else L.SLOT_LAST if whole else L.SLOT_PREVIOUS
-        return [self._op(L.LOAD_I if use.store == "i" else L.LOAD_F, use.number, 4 * variable + slot)], use.store, use.kind
+        return (
+            [self._op(L.LOAD_I if use.store == "i" else L.LOAD_F, use.number, 4 * variable + slot)],
+            use.store,
+            use.kind,
+        )
 
     def _accumulator(self, variable: int, kind: int, column: int, typed: int) -> Accumulator:
         key = (variable, kind, column, typed)

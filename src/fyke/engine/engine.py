@@ -19,7 +19,8 @@ from fyke.engine.kernels.absence import filter_absences
 from fyke.engine.kernels.arrays import Array, Data, Matches
 from fyke.engine.kernels.external import compile_external
 from fyke.engine.kernels.match_buffer import rebase_positions
-from fyke.engine.matchset import MatchSet, concat, duplicates, greedy_cover, no_matches, output_order, robust
+from fyke.engine.kernels.overlap import greedy_cover
+from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, output_order, robust
 from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
 from fyke.engine.state import Counters, RunState, State, empty_state
@@ -67,7 +68,11 @@ class Engine:
         self.compiled = [compile_external(function, arity[name]) for name, function in plan.functions.items()]
 
     def _roles(self, number: int) -> dict[str, int]:
-        return {name: bit for (alternative, name), bit in self.plan.pushed.roles_of.items() if alternative == number}
+        return {
+            name: bit
+            for (alternative, name), bit in self.plan.pushed.roles_of.items()
+            if alternative == number
+        }
 
     def start(self, schema: pa.Schema) -> State:
         """Return the state before the first event of prepared batches with ``schema``."""
@@ -174,7 +179,9 @@ class Engine:
                 moment = matches.spans(ordered.events)[1]
             else:
                 moment = ordered.events[row][matches.first]
-            certain = moment <= feed.now - window if feed.now >= window - 2**62 else np.zeros(len(matches), bool)
+            certain = (
+                moment <= feed.now - window if feed.now >= window - 2**62 else np.zeros(len(matches), bool)
+            )
         return matches.select(certain), matches.select(~certain)
 
     def _waits(self) -> bool:
@@ -200,7 +207,7 @@ class Engine:
         ranks: dict[str, int],
         state: State,
     ) -> tuple[MatchSet, pa.Table | None]:
-        """Apply robust selection, absences, the union of alternatives, and the output format, in that order."""
+        """Apply robust selection, absences, the union of alternatives and the output format, one by one."""
         segment = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
         keep = np.ones(len(matches), bool)
         for number, program in enumerate(self.programs):
@@ -225,7 +232,13 @@ class Engine:
         return matches, None
 
     def _absent(
-        self, program: Program, matches: MatchSet, segments: Array, segment: Array, data: Data, ranks: dict[str, int]
+        self,
+        program: Program,
+        matches: MatchSet,
+        segments: Array,
+        segment: Array,
+        data: Data,
+        ranks: dict[str, int],
     ) -> Array:
         call = AutomatonCall(program, ranks, data, self.plan.limits)
         local = np.full(len(self.names), -1, np.int64)
@@ -234,8 +247,8 @@ class Engine:
         bindings = np.stack((matches.positions, local[matches.variables]), axis=1)
         keep = np.ones(len(matches), np.uint8)
         filter_absences(
-            call.code, call.constants, segments, segment, Matches(bindings, matches.offsets), len(matches), keep,
-            data, call.scratch(), program.run_integers, program.run_floats,
+            call.code, call.constants, segments, segment, Matches(bindings, matches.offsets), len(matches),
+            keep, data, call.scratch(), program.run_integers, program.run_floats,
         )  # fmt: skip
         return keep.astype(bool)
 
@@ -249,9 +262,14 @@ class Engine:
         last_ends = np.zeros((len(number) + 1, 2), np.int64)
         known: dict[tuple[object, ...], int] = {}
         if state.last_ends is not None:
-            known = {tuple(row[name] for name in partition): row["end"] for row in state.last_ends.to_pylist()}
+            known = {
+                tuple(row[name] for name in partition): row["end"] for row in state.last_ends.to_pylist()
+            }
         heads = [int(matches.first[np.flatnonzero(owner == k)[0]]) for k in range(len(number))]
-        values = [tuple(row.values()) for row in ordered.table.select(partition).take(pa.array(heads, pa.int64())).to_pylist()]
+        values = [
+            tuple(row.values())
+            for row in ordered.table.select(partition).take(pa.array(heads, pa.int64())).to_pylist()
+        ]
         values = values if partition else [()] * len(heads)
         for k, value in enumerate(values):
             if value in known:
@@ -262,7 +280,9 @@ class Engine:
         known |= {value: int(last_ends[k, 0]) for k, value in enumerate(values)}
         rows = [{**dict(zip(partition, value, strict=True)), "end": end} for value, end in known.items()]
         kinds = [(name, ordered.table.schema.field(name).type) for name in partition]
-        return matches.select(order[keep[order]]), pa.Table.from_pylist(rows, pa.schema([*kinds, ("end", pa.int64())]))
+        return matches.select(order[keep[order]]), pa.Table.from_pylist(
+            rows, pa.schema([*kinds, ("end", pa.int64())])
+        )
 
     # --- what to keep -----------------------------------------------------------------
 
@@ -323,7 +343,7 @@ class Engine:
 
 
 def _segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
-    """Return the kernel's table of segments: first row, first unread row, end of what is complete, saved runs."""
+    """Return the kernel's table of segments: first row, first unread row, end of what is complete."""
     starts, ends = ordered.segments[:-1], ordered.segments[1:]
     segments = np.zeros((len(starts), 5), np.int64)
     segments[:, 0] = starts

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -32,8 +32,9 @@ from fyke.language.ast import (
     Unary,
 )
 from fyke.pattern.check import COMPARISONS
+from fyke.pattern.kinds import Kind, kind_of
 
-Column = pa.Array | pa.Scalar
+Column: TypeAlias = Any  # pa.Array | pa.Scalar: pyarrow has no types of its own
 Resolve = Callable[[Expression], Column]
 
 _INT64 = (-(2**63), 2**63 - 1)
@@ -48,8 +49,10 @@ def evaluate(node: Expression, resolve: Resolve) -> Column:
     if isinstance(node, Literal):
         return _literal(node)
     if isinstance(node, Duration):
-        return pa.scalar(node.nanoseconds // 1000, pa.duration("us")) if node.nanoseconds % 1000 == 0 else pa.scalar(
-            node.nanoseconds, pa.duration("ns")
+        return (
+            pa.scalar(node.nanoseconds // 1000, pa.duration("us"))
+            if node.nanoseconds % 1000 == 0
+            else pa.scalar(node.nanoseconds, pa.duration("ns"))
         )
     if isinstance(node, Timestamp):
         return _timestamp(node.text)
@@ -166,7 +169,11 @@ def _same_type(left: Column, right: Column) -> tuple[Column, Column]:
             return _cast(left, pa.float64()), _cast(right, pa.float64())
         return left, right
     if _is_number(left) and _is_number(right):
-        kind = pa.float64() if pa.types.is_floating(left.type) or pa.types.is_floating(right.type) else pa.int64()
+        kind = (
+            pa.float64()
+            if pa.types.is_floating(left.type) or pa.types.is_floating(right.type)
+            else pa.int64()
+        )
         return _cast(left, kind), _cast(right, kind)
     if _is_text(left) and _is_text(right):
         return _cast(left, pa.large_string()), _cast(right, pa.large_string())
@@ -194,11 +201,11 @@ def _instant(value: Column, kind: pa.DataType) -> Column:
 
 
 def _is_number(value: Column) -> bool:
-    return pa.types.is_integer(value.type) or pa.types.is_floating(value.type)
+    return kind_of(value.type) in (Kind.INTEGER, Kind.FLOAT)
 
 
 def _is_text(value: Column) -> bool:
-    return pa.types.is_string(value.type) or pa.types.is_large_string(value.type) or pa.types.is_string_view(value.type)
+    return kind_of(value.type) is Kind.STRING
 
 
 def _cast(value: Column, kind: pa.DataType) -> Column:
@@ -240,7 +247,9 @@ def _by_numpy(function: Callable[..., Any], *values: Column) -> Column:
     """Apply a NumPy function to floats; null where one of them is."""
     missing = [value.is_null() if isinstance(value, pa.Array) else not value.is_valid for value in values]
     plain = [
-        value.fill_null(1.0).to_numpy(zero_copy_only=False) if isinstance(value, pa.Array) else value.as_py() or 0.0
+        value.fill_null(1.0).to_numpy(zero_copy_only=False)
+        if isinstance(value, pa.Array)
+        else value.as_py() or 0.0
         for value in values
     ]
     with np.errstate(all="ignore"):
@@ -273,7 +282,9 @@ def _decimal_arithmetic(symbol: str, left: Column, right: Column) -> Column:
 
 
 def _time_arithmetic(symbol: str, left: Column, right: Column) -> Column:
-    if pa.types.is_duration(left.type) and _is_number(right) or _is_number(left) and pa.types.is_duration(right.type):
+    if (pa.types.is_duration(left.type) and _is_number(right)) or (
+        _is_number(left) and pa.types.is_duration(right.type)
+    ):
         return _scaled_duration(symbol, left, right)
     if symbol == "-" and not pa.types.is_duration(left.type) and not pa.types.is_duration(right.type):
         return pc.subtract(*_instants(left, right))
@@ -353,7 +364,9 @@ def _whole(function: Callable[[Column], Column]) -> Callable[..., Column]:
 def _round(value: Column, digits: Column | None = None) -> Column:
     if pa.types.is_integer(value.type) and digits is None:
         return value
-    return pc.round(value, ndigits=0 if digits is None else digits.as_py(), round_mode="half_towards_infinity")
+    return pc.round(
+        value, ndigits=0 if digits is None else digits.as_py(), round_mode="half_towards_infinity"
+    )
 
 
 def _choose(function: Callable[..., Column]) -> Callable[..., Column]:

@@ -9,65 +9,13 @@ import pyarrow as pa
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.hashing import SEEDS, add_numbers, fold_matches, hash_strings, write_hex
 from fyke.engine.matchset import MatchSet
 
-_SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
-_NULL = np.uint64(0x165667B19E3779F9)
 
-
-@jit
-def mix(value):
-    """Spread the bits of a 64-bit number (the finaliser of SplitMix64)."""
-    value = np.uint64(value)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
-
-
-@jit
-def add_numbers(hashes, numbers, valid):
-    """Fold a column of 64-bit numbers into the two hashes of every row."""
-    for k in range(hashes.shape[0]):
-        word = mix(numbers[k]) if valid[k] else _NULL
-        for h in range(2):
-            hashes[k, h] = mix(hashes[k, h] * np.uint64(31) + word + _SEEDS[h])
-
-
-@jit
-def hash_strings(offsets, data, result):
-    """Hash the byte strings between neighbouring offsets (FNV-1a)."""
-    for k in range(len(result)):
-        value = np.uint64(14695981039346656037)
-        for at in range(offsets[k], offsets[k + 1]):
-            value = (value ^ np.uint64(data[at])) * np.uint64(1099511628211)
-        result[k] = value ^ np.uint64(offsets[k + 1] - offsets[k])
-
-
-@jit
-def fold_matches(offsets, positions, variables, rows, hashes, seed, result):
-    """Fold the bound rows of every match, with their variables, into 128 bits."""
-    for m in range(len(offsets) - 1):
-        for h in range(2):
-            value = seed[h]
-            for k in range(offsets[m], offsets[m + 1]):
-                # Mixed, so that no variable number looks like the number of a twin.
-                variable = mix(np.uint64(variables[k]) + _SEEDS[h])
-                value = mix(value * np.uint64(31) + (hashes[rows[positions[k]], h] ^ variable))
-            result[m, h] = value
-
-
-@jit
-def write_hex(numbers, text):
-    """Write each row of two 64-bit numbers as 32 hexadecimal digits."""
-    for m in range(numbers.shape[0]):
-        for h in range(2):
-            for digit in range(16):
-                nibble = (numbers[m, h] >> np.uint64(60 - 4 * digit)) & np.uint64(15)
-                text[m, 16 * h + digit] = nibble + (48 if nibble < 10 else 87)
-
-
-def match_ids(matches: MatchSet, table: pa.Table, columns: tuple[str, ...], events: Array, fingerprint: str) -> pa.Array:
+def match_ids(
+    matches: MatchSet, table: pa.Table, columns: tuple[str, ...], events: Array, fingerprint: str
+) -> pa.Array:
     """Return the identifier of every match as 32 hexadecimal digits.
 
     A row is known by the values of ``columns``; of rows equal in all of them, by its number in
@@ -88,7 +36,9 @@ def match_ids(matches: MatchSet, table: pa.Table, columns: tuple[str, ...], even
     write_hex(result, text)
     offsets = np.arange(0, 32 * (len(matches) + 1), 32, dtype=np.int64)
     if len(matches) * 32 < 2**31:
-        return pa.StringArray.from_buffers(len(matches), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text))
+        return pa.StringArray.from_buffers(
+            len(matches), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text)
+        )
     return pa.LargeStringArray.from_buffers(len(matches), pa.py_buffer(offsets), pa.py_buffer(text))
 
 
@@ -127,13 +77,13 @@ def _number_twins(hashes: Array, used: Array, events: Array) -> None:
         number[k + 1] = number[k] + 1
     twin = number > 0
     for h in range(2):
-        hashes[order[twin], h] += number[twin].astype(np.uint64) * _SEEDS[h]
+        hashes[order[twin], h] += number[twin].astype(np.uint64) * SEEDS[h]
 
 
 def row_hashes(table: pa.Table) -> Array:
     """Return two 64-bit hashes of every row."""
     hashes = np.empty((table.num_rows, 2), np.uint64)
-    hashes[:, 0], hashes[:, 1] = _SEEDS
+    hashes[:, 0], hashes[:, 1] = SEEDS
     for column in table.columns:
         array = column.combine_chunks()
         array = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array

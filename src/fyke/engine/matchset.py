@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,6 @@ import numpy as np
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.jit import jit
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def duplicates(matches: MatchSet) -> Array:
 
 
 def output_order(matches: MatchSet, segment: Array, events: Array) -> Array:
-    """Return match numbers in the order of SEMANTICS 4: by partition, (end, start, more events first, positions)."""
+    """Return match numbers by partition, then in the order of SEMANTICS 4."""
     starts, ends = matches.spans(events)
     order = np.lexsort((-matches.lengths, starts, ends, segment))
     keys = [key[order] for key in (segment, ends, starts, matches.lengths)]
@@ -132,7 +132,7 @@ def output_order(matches: MatchSet, segment: Array, events: Array) -> Array:
     for key in keys:
         changes[1:-1] |= key[1:] != key[:-1]
     bounds = np.flatnonzero(changes)
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in itertools.pairwise(bounds):
         if end - begin > 1:
             order[begin:end] = sorted(order[begin:end], key=lambda m: _by_variable(matches, m))
     return order
@@ -143,15 +143,3 @@ def _by_variable(matches: MatchSet, m: int) -> list[tuple[int, list[int]]]:
     variables, positions = matches.variables[begin:end], matches.positions[begin:end]
     count = int(matches.variables.max(initial=-1)) + 1
     return [(int((variables == v).any()), positions[variables == v].tolist()) for v in range(count)]
-
-
-@jit
-def greedy_cover(order, segment, starts, ends, last_ends):
-    """Walk matches in order; keep each that starts after the last kept one of its partition ended."""
-    keep = np.zeros(len(order), np.bool_)
-    for m in order:
-        if starts[m] > last_ends[segment[m], 0] or last_ends[segment[m], 1] == 0:
-            keep[m] = True
-            last_ends[segment[m], 0] = ends[m]
-            last_ends[segment[m], 1] = 1
-    return keep

@@ -1,4 +1,4 @@
-"""Rows to processing order (SEMANTICS 1): partitions, positions, and the ranks that say what is before what."""
+"""Rows to processing order (SEMANTICS 1): partitions, positions, and ranks that say what is before what."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.sorting import counting_sort
 from fyke.language.ast import Strategy, WindowKind
 from fyke.pattern.schema import EventSchema
 from fyke.plan.plan import ROLES, Plan
@@ -93,24 +93,7 @@ def _by_time(ends: Array) -> Array:
 def _by_segment(permutation: Array, codes: Array) -> Array:
     if len(codes) == 0 or bool((codes[permutation][1:] >= codes[permutation][:-1]).all()):
         return permutation
-    return counting_sort(permutation, codes, int(codes.max()) + 2)
-
-
-@jit
-def counting_sort(permutation, codes, buckets):
-    """Sort a permutation by code (from -1), keeping the order within a code."""
-    starts = np.zeros(buckets + 1, np.int64)
-    for k in range(len(codes)):
-        starts[codes[k] + 2] += 1
-    for b in range(buckets):
-        starts[b + 1] += starts[b]
-    result = np.empty(len(permutation), np.int64)
-    for k in range(len(permutation)):
-        row = permutation[k]
-        bucket = codes[row] + 1
-        result[starts[bucket]] = row
-        starts[bucket] += 1
-    return result
+    return np.asarray(counting_sort(permutation, codes, int(codes.max()) + 2))
 
 
 def _groups(keys: list[Array]) -> Array:
@@ -132,7 +115,9 @@ def _tied(group: Array) -> Array:
     return np.flatnonzero(same)
 
 
-def _break_ties(table: pa.Table, permutation: Array, group: Array, schema: EventSchema) -> tuple[Array, Array]:
+def _break_ties(
+    table: pa.Table, permutation: Array, group: Array, schema: EventSchema
+) -> tuple[Array, Array]:
     """Order rows of equal end time by the tie-breakers and then by all other columns, one after the other."""
     for name in schema.order_columns()[1:]:
         tied = _tied(group)
@@ -163,7 +148,7 @@ def _tie_ranks(table: pa.Table, permutation: Array, group: Array, schema: EventS
 
 
 def sort_keys(column: pa.ChunkedArray) -> Array:
-    """Return integers in the order of the values: nulls first, NaN last, strings by their bytes, as Spark sorts."""
+    """Return integers in the order Spark sorts the values: nulls first, NaN last, strings by their bytes."""
     values = column.combine_chunks()
     if isinstance(values, pa.DictionaryArray):
         values = values.dictionary_decode()
@@ -225,9 +210,8 @@ def _event_array(table: pa.Table, plan: Plan, codes: Array, ranks: Array, segmen
 def _numbered(codes: Array) -> Array:
     """Number the rows of each partition in their order."""
     order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.concatenate(([True], codes[order][1:] != codes[order][:-1]))) if len(codes) else []
-    lengths = np.diff(np.append(starts, len(codes))).astype(np.int64)
-    numbers = np.arange(len(codes)) - np.repeat(np.asarray(starts, np.int64), lengths)
+    starts = _segment_starts(codes[order])
+    numbers = np.arange(len(codes)) - np.repeat(starts[:-1], np.diff(starts))
     result = np.empty(len(codes), np.int64)
     result[order] = numbers
     return result

@@ -68,7 +68,9 @@ def _roles(table: pa.Table, pushed: Pushed) -> Array:
     codes: dict[str, int] = {}
     if type_column is not None:
         column = table.column(type_column).combine_chunks()
-        encoded = column if isinstance(column, pa.DictionaryArray) else column.cast(pa.string()).dictionary_encode()
+        encoded = (
+            column if isinstance(column, pa.DictionaryArray) else column.cast(pa.string()).dictionary_encode()
+        )
         numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         codes = {str(value): code for code, value in enumerate(encoded.dictionary.to_pylist())}
     for role in pushed.roles:

@@ -175,10 +175,14 @@ class Program:
 
     def _move(self, v: int, variable: Variable, bound: int, full: int, closed: int) -> list[int]:
         bit, extends = 1 << v, bool(bound >> v & 1)
-        closes = 0 if extends else sum(
-            1 << u
-            for u in range(self.positives)
-            if self.before[v] >> u & 1 and self.variables[u].group and not closed >> u & 1
+        closes = (
+            0
+            if extends
+            else sum(
+                1 << u
+                for u in range(self.positives)
+                if self.before[v] >> u & 1 and self.variables[u].group and not closed >> u & 1
+            )
         )
         target = self._state(bound | bit, full)
         checks = self._checks(v, extends, bound, closed, self._closed(bound | bit, full))
@@ -254,7 +258,17 @@ class Program:
             first = sum(owner < v for owner in owners)
             role = 1 << self.roles[variable.name]
             counted = (first, first + owners.count(v))
-            rows.append([variable.minimum, maximum, int(variable.group), role, self.before[v], *counted, self.after[v]])
+            rows.append(
+                [
+                    variable.minimum,
+                    maximum,
+                    int(variable.group),
+                    role,
+                    self.before[v],
+                    *counted,
+                    self.after[v],
+                ]
+            )
         return rows
 
     def _accumulator_rows(self) -> list[list[int]]:
@@ -264,7 +278,8 @@ class Program:
     def _ranked(self, code: Code, ranks: Mapping[str, int]) -> Code:
         texts = self.compiler.strings
         return [
-            [L.CONST_I, ranks[texts[op[2] - 1]], 0, 0, 0, 0] if op[0] == L.CONST_I and op[2] > 0 else op for op in code
+            [L.CONST_I, ranks[texts[op[2] - 1]], 0, 0, 0, 0] if op[0] == L.CONST_I and op[2] > 0 else op
+            for op in code
         ]
 
 
@@ -273,4 +288,3 @@ def _absent(absences: tuple[Absence, ...]) -> list[Variable]:
     for absence in absences:
         found += [*absence.variables, *_absent(absence.absences)]
     return found
-

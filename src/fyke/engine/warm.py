@@ -38,7 +38,9 @@ def warm_up() -> None:
 
 
 def _run(query: str, output: str) -> None:
-    events = pa.table({"t": [3, 1, 2], "e": ["A", "A", "A"], "k": [2, 1, 1], "x": [1.0, 1.0, 2.0], "s": ["u", "v", "w"]})
+    events = pa.table(
+        {"t": [3, 1, 2], "e": ["A", "A", "A"], "k": [2, 1, 1], "x": [1.0, 1.0, 2.0], "s": ["u", "v", "w"]}
+    )
     columns = dict(zip(events.schema.names, events.schema.types, strict=True))
     pushed = push_down(analyse(parse(query), make_schema(columns, time="t", type_column="e")))
     plan = Plan(pushed, derived_types(pushed), output)

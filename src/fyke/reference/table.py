@@ -65,15 +65,23 @@ def match_analysed(table: pa.Table, analysed: Analysed, output: str, functions: 
         return pa.Table.from_pylist(rows, builder.finish(builder.schema.empty_table()).schema)
     names = list(builder.variables)
     ids = _ids(found, names, ordered, pushed.needed, analysed)
-    rows = [_row(each, analysed, functions, builder) | {MATCH_ID: id_} for each, id_ in zip(found, ids, strict=True)]
+    rows = [
+        _row(each, analysed, functions, builder) | {MATCH_ID: id_}
+        for each, id_ in zip(found, ids, strict=True)
+    ]
     return _typed(rows, builder.schema)
 
 
 def processing_order(table: pa.Table, schema: EventSchema) -> pa.Table:
     """Sort the rows by order key, then by all other columns; rows without a time are left out."""
     rows = [row for row in table.to_pylist() if None not in (row[schema.start], row[schema.end])]
-    numbers = [k for k, row in enumerate(table.to_pylist()) if None not in (row[schema.start], row[schema.end])]
-    keyed = [(tuple(_Key(row[name]) for name in schema.order_columns()), k) for row, k in zip(rows, numbers, strict=True)]
+    numbers = [
+        k for k, row in enumerate(table.to_pylist()) if None not in (row[schema.start], row[schema.end])
+    ]
+    keyed = [
+        (tuple(_Key(row[name]) for name in schema.order_columns()), k)
+        for row, k in zip(rows, numbers, strict=True)
+    ]
     return table.take([k for _, k in sorted(keyed)])
 
 
@@ -182,7 +190,9 @@ def _ids(
 ) -> list[str]:
     """Return the identifiers of matches, by the one definition there is of them."""
     bindings = [
-        sorted((event.position, names.index(name)) for name, events in each.bindings.items() for event in events)
+        sorted(
+            (event.position, names.index(name)) for name, events in each.bindings.items() for event in events
+        )
         for each in found
     ]
     flat = [pair for each in bindings for pair in each]

@@ -1,1 +1,1 @@
-
+"""The inner loops: plain functions on arrays, compiled by Numba."""

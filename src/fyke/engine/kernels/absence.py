@@ -21,7 +21,10 @@ ENTER, FURTHER, ADDED, CHILDREN, CHILD = 0, 1, 2, 3, 4
 @jit
 def may_add(program, v, position, bound, n_bound, data):
     """Check an event against the order, the group rule and the events already bound."""
-    if not data.events[L.EVENT_ROLES, position] & program[program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE + L.VAR_ROLE]:
+    if (
+        not data.events[L.EVENT_ROLES, position]
+        & program[program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE + L.VAR_ROLE]
+    ):
         return False
     row = program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
     before, after = program[row + L.VAR_BEFORE], program[row + L.VAR_AFTER]
@@ -82,7 +85,9 @@ def conditions_hold(program, constants, absence, bound, n_bound, data, scratch, 
     describe(program, variables, elements, bounds, after_i, after_f, data, scratch)
     for k in range(first, last):
         condition = program[program[L.HEAD_CHECK_TABLE] + k * L.CHECK_SIZE + L.CHECK_CONDITION]
-        if not holds_for_every(program, constants, condition, elements, bounds, after_i, after_f, data, scratch):
+        if not holds_for_every(
+            program, constants, condition, elements, bounds, after_i, after_f, data, scratch
+        ):
             return False
     return True
 
@@ -92,7 +97,9 @@ def next_candidate(program, v, position, stop, bound, n_bound, data):
     """Return the first row from ``position`` on that can be added for ``v``, or ``stop``."""
     segment = data.events[L.EVENT_SEGMENT, bound[0, 0]]
     while position < stop:
-        if data.events[L.EVENT_SEGMENT, position] == segment and may_add(program, v, position, bound, n_bound, data):
+        if data.events[L.EVENT_SEGMENT, position] == segment and may_add(
+            program, v, position, bound, n_bound, data
+        ):
             bound[n_bound, 0] = position
             bound[n_bound, 1] = v
             if window_holds(program, bound, n_bound + 1, data):
@@ -121,7 +128,9 @@ def push(frames, depth, absence, v, count):
 
 
 @jit
-def can_add(program, constants, outermost, rows, whole, bound, n_bound, frames, data, scratch, width_i, width_f):
+def can_add(
+    program, constants, outermost, rows, whole, bound, n_bound, frames, data, scratch, width_i, width_f
+):
     """Say whether events can be added to ``bound`` for an absence so that all its rules hold.
 
     Candidates lie in the stretch ``rows``, those of nested absences in ``whole``.  The search keeps
@@ -138,7 +147,9 @@ def can_add(program, constants, outermost, rows, whole, bound, n_bound, frames, 
         variable = program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
         stretch = rows if program[row + L.ABSENCE_PARENT] < 0 else whole
         if phase == ENTER and v == program[row + L.ABSENCE_VARIABLES_END]:
-            answer = conditions_hold(program, constants, absence, bound, n_bound, data, scratch, width_i, width_f)
+            answer = conditions_hold(
+                program, constants, absence, bound, n_bound, data, scratch, width_i, width_f
+            )
             frame[PHASE], frame[NEXT] = CHILDREN, -1
             if not answer:
                 depth -= 1
@@ -149,7 +160,7 @@ def can_add(program, constants, outermost, rows, whole, bound, n_bound, frames, 
                 depth = push(frames, depth, absence, v + 1, 0)
             else:
                 answer = False
-        elif phase == CHILDREN or phase == CHILD:
+        elif phase in (CHILDREN, CHILD):
             if phase == CHILD and answer:  # what the nested absence forbids is there
                 answer = False
                 depth -= 1
@@ -227,12 +238,16 @@ def between(program, absence, bindings, begin, end, first, stop):
 
 
 @jit
-def filter_absences(program, constants, segments, segment_of, matches, count, keep, data, scratch, width_i, width_f):
+def filter_absences(
+    program, constants, segments, segment_of, matches, count, keep, data, scratch, width_i, width_f
+):
     """Set ``keep`` to 0 for every match that an absence forbids."""
     for m in range(count):
         begin, end = matches.offsets[m], matches.offsets[m + 1]
         segment = segment_of[m]
-        first, stop = reach(program, matches.bindings, begin, end, segments[segment, 0], segments[segment, 2], data)
+        first, stop = reach(
+            program, matches.bindings, begin, end, segments[segment, 0], segments[segment, 2], data
+        )
         bound = np.empty((end - begin + max(1, stop - first) + 1, 2), np.int64)
         frames = np.empty((stop - first + 2 * program[L.HEAD_ALL_VARIABLES] + 4, FRAME_SIZE), np.int64)
         for k in range(begin, end):
@@ -245,7 +260,18 @@ def filter_absences(program, constants, segments, segment_of, matches, count, ke
             rows = between(program, absence, matches.bindings, begin, end, first, stop)
             whole = (first, stop)
             if can_add(
-                program, constants, absence, rows, whole, bound, end - begin, frames, data, scratch, width_i, width_f
+                program,
+                constants,
+                absence,
+                rows,
+                whole,
+                bound,
+                end - begin,
+                frames,
+                data,
+                scratch,
+                width_i,
+                width_f,
             ):
                 keep[m] = 0
                 break

@@ -55,7 +55,7 @@ def fill_slots(program, run, scratch):
 
 @jit
 def gather(program, nodes, node, variable, event, elements, bounds):
-    """Lay out the elements of each variable of a run, with ``event`` added to ``variable`` if that is >= 0."""
+    """Lay out the elements of each variable of a run, with ``event`` added to ``variable`` unless -1."""
     variables = program[L.HEAD_VARIABLES]
     bounds[: variables + 1] = 0
     at = node
@@ -79,8 +79,10 @@ def gather(program, nodes, node, variable, event, elements, bounds):
 
 
 @jit
-def checks_hold(program, constants, first, last, run, floats, node, variable, event, nodes, data, scratch, cursor):
-    """Decide the conditions of a stretch of the check table for a run that binds ``event`` to ``variable``."""
+def checks_hold(
+    program, constants, first, last, run, floats, node, variable, event, nodes, data, scratch, cursor
+):
+    """Decide a stretch of the check table for a run that binds ``event`` to ``variable``."""
     for k in range(first, last):
         row = program[L.HEAD_CHECK_TABLE] + k * L.CHECK_SIZE
         condition = program[row + L.CHECK_CONDITION]
@@ -88,7 +90,9 @@ def checks_hold(program, constants, first, last, run, floats, node, variable, ev
         if program[row + L.CHECK_EVERY] == 0:
             if evaluate(program, constants, condition, run, floats, run, floats, data, scratch) != L.TRUE:
                 return False
-        elif not every_holds(program, constants, condition, run, floats, node, variable, event, nodes, data, scratch):
+        elif not every_holds(
+            program, constants, condition, run, floats, node, variable, event, nodes, data, scratch
+        ):
             return False
     return True
 
@@ -132,7 +136,9 @@ def in_order(program, run, move, event, data):
         if data.events[L.EVENT_HIGH, last] < low:
             return True
         start, end = data.events[L.EVENT_START, event], data.events[L.EVENT_END, event]
-        return start == end and data.events[L.EVENT_START, last] == end and data.events[L.EVENT_END, last] == end
+        return (
+            start == end and data.events[L.EVENT_START, last] == end and data.events[L.EVENT_END, last] == end
+        )
     return True
 
 
@@ -188,7 +194,9 @@ def is_match(program, constants, run, floats, nodes, data, scratch, cursor):
             return False
     first, last = program[row + L.STATE_FINAL_CHECKS], program[row + L.STATE_FINAL_CHECKS_END]
     node = run[L.RUN_NODE]
-    return checks_hold(program, constants, first, last, run, floats, node, -1, -1, nodes, data, scratch, cursor)
+    return checks_hold(
+        program, constants, first, last, run, floats, node, -1, -1, nodes, data, scratch, cursor
+    )
 
 
 @jit
@@ -238,7 +246,19 @@ def try_move(program, constants, run, floats, move, event, runs, matches, data, 
         if full:
             first, last = program[move + L.MOVE_FULL_CHECKS], program[move + L.MOVE_FULL_CHECKS_END]
             satisfied = checks_hold(
-                program, constants, first, last, new, new_floats, node, v, event, runs.nodes, data, scratch, cursor
+                program,
+                constants,
+                first,
+                last,
+                new,
+                new_floats,
+                node,
+                v,
+                event,
+                runs.nodes,
+                data,
+                scratch,
+                cursor,
             )
     if satisfied:
         runs.nodes[added, 0] = event
@@ -427,8 +447,10 @@ def end_segment(program, constants, flush, now, runs, saved, matches, data, scra
         status = room(program, run[L.RUN_STATE], run[L.RUN_NODE], runs, matches, cursor, limits)
         if status != L.DONE:
             return status
-        past = program[L.HEAD_WINDOW_KIND] == L.WINDOW_TIME and now > run[L.RUN_START] and not span_fits(
-            program, run[L.RUN_START], now
+        past = (
+            program[L.HEAD_WINDOW_KIND] == L.WINDOW_TIME
+            and now > run[L.RUN_START]
+            and not span_fits(program, run[L.RUN_START], now)
         )
         if flush or past:
             retire(program, constants, r, runs, matches, data, scratch, cursor)
@@ -468,7 +490,9 @@ def read_segments(
             cursor[L.CURSOR_EVENT] = event + 1
             cursor[L.CURSOR_RUN] = 0
             cursor[L.CURSOR_BEFORE] = cursor[L.CURSOR_LIVE]
-        status = end_segment(program, constants, flush, now, runs, saved, matches, data, scratch, cursor, limits)
+        status = end_segment(
+            program, constants, flush, now, runs, saved, matches, data, scratch, cursor, limits
+        )
         if status != L.DONE:
             return status
         cursor[L.CURSOR_SEGMENT] = segment + 1
@@ -485,7 +509,7 @@ def run_automaton(
 ):
     """Read the new events of every partition; see :func:`read_segments`.  The entry from Python."""
     return read_segments(
-        borrow(program), borrow(constants), borrow(segments), flush, now, borrow_runs(loaded), borrow_runs(runs),
-        borrow_runs(saved), borrow_matches(matches), borrow_data(data), borrow_scratch(scratch), borrow(cursor),
-        borrow(limits),
+        borrow(program), borrow(constants), borrow(segments), flush, now, borrow_runs(loaded),
+        borrow_runs(runs), borrow_runs(saved), borrow_matches(matches), borrow_data(data),
+        borrow_scratch(scratch), borrow(cursor), borrow(limits),
     )  # fmt: skip

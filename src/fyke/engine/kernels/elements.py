@@ -43,7 +43,9 @@ def accumulate(program, variable, position, state_i, state_f, data):
         kind, column = program[acc + L.ACC_KIND], program[acc + L.ACC_COLUMN]
         slot = program[acc + L.ACC_SLOT]
         typed = program[acc + L.ACC_TYPED]
-        if typed == 0 and not data.valid_i[column, position] or typed == 1 and not data.valid_f[column, position]:
+        if (typed == 0 and not data.valid_i[column, position]) or (
+            typed == 1 and not data.valid_f[column, position]
+        ):
             continue
         if kind == L.ACC_COUNT:
             state_i[slot] += 1
@@ -64,7 +66,7 @@ def accumulate(program, variable, position, state_i, state_f, data):
                     order = -1 if x < y else (1 if x > y else 0)
                 else:
                     order = compare_floats(data.cols_f[column, position], data.cols_f[column, best])
-                if order < 0 and kind == L.ACC_MIN or order > 0 and kind == L.ACC_MAX:
+                if (order < 0 and kind == L.ACC_MIN) or (order > 0 and kind == L.ACC_MAX):
                     state_i[slot] = position
         else:
             value = data.cols_f[column, position] if typed == 1 else float(data.cols_i[column, position])
@@ -110,7 +112,10 @@ def holds_for_every(program, constants, condition, elements, bounds, after_i, af
         if not begin_range(program, first, g, v, index, elements, bounds, before_i, before_f, data, scratch):
             return True
     while True:
-        if evaluate(program, constants, condition, before_i, before_f, after_i, after_f, data, scratch) != L.TRUE:
+        if (
+            evaluate(program, constants, condition, before_i, before_f, after_i, after_f, data, scratch)
+            != L.TRUE
+        ):
             return False
         g = groups - 1
         while g >= 0:

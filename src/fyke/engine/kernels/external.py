@@ -20,23 +20,24 @@ from fyke.engine.kernels.jit import ENABLED, jit
 MAX_ARGUMENTS = 6
 _C_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * MAX_ARGUMENTS)
 
-if ENABLED:
 
-    @intrinsic
-    def _invoke(typing_context: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:
-        signature = types.float64(types.int64, *[types.float64] * MAX_ARGUMENTS)
+def _by_address(typing_context: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:
+    """Call the C function at an address with six doubles."""
+    signature = types.float64(types.int64, *[types.float64] * MAX_ARGUMENTS)
 
-        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            double = ir.DoubleType()
-            kind = ir.FunctionType(double, [double] * MAX_ARGUMENTS)
-            return builder.call(builder.inttoptr(values[0], kind.as_pointer()), values[1:])
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        double = ir.DoubleType()
+        kind = ir.FunctionType(double, [double] * MAX_ARGUMENTS)
+        return builder.call(builder.inttoptr(values[0], kind.as_pointer()), values[1:])
 
-        return signature, generate
+    return signature, generate
 
-else:
 
-    def _invoke(address: int, *values: float) -> float:
-        return float(_C_SIGNATURE(int(address))(*values))
+def _by_ctypes(address: int, *values: float) -> float:
+    return float(_C_SIGNATURE(int(address))(*values))
+
+
+_invoke: Callable[..., Any] = intrinsic(_by_address) if ENABLED else _by_ctypes
 
 
 @jit

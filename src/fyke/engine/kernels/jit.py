@@ -33,7 +33,9 @@ def jit(function: Function) -> Function:
     """Compile a kernel on its first call; the result is cached on disk."""
     if not ENABLED:
         return function
-    compiled: Function = numba.njit(function, cache=not BOUNDSCHECK, boundscheck=BOUNDSCHECK, error_model="numpy")
+    compiled: Function = numba.njit(
+        function, cache=not BOUNDSCHECK, boundscheck=BOUNDSCHECK, error_model="numpy"
+    )
     return compiled
 
 
@@ -52,26 +54,24 @@ def compile_lock() -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_UN)
 
 
-if ENABLED:
+def _borrowed(typing_context: Any, array: Any) -> Any:
+    """Return an array without its reference count.
 
-    @intrinsic
-    def borrow(typing_context: Any, array: Any) -> Any:
-        """Return an array without its reference count.
+    Numba counts references to every array it takes out of a bundle, atomically; in the inner loops
+    that is most of the time.  A kernel's entry borrows its arrays: the caller keeps them alive.
+    """
 
-        Numba counts references to every array it takes out of a bundle, atomically; in the inner loops
-        that is most of the time.  A kernel's entry borrows its arrays: the caller keeps them alive.
-        """
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        borrowed = context.make_array(signature.args[0])(context, builder, value=values[0])
+        borrowed.meminfo = cgutils.get_null_value(borrowed.meminfo.type)
+        borrowed.parent = cgutils.get_null_value(borrowed.parent.type)
+        return borrowed._getvalue()
 
-        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            borrowed = context.make_array(signature.args[0])(context, builder, value=values[0])
-            borrowed.meminfo = cgutils.get_null_value(borrowed.meminfo.type)
-            borrowed.parent = cgutils.get_null_value(borrowed.parent.type)
-            return borrowed._getvalue()
+    return array(array), generate
 
-        return array(array), generate
 
-else:
+def _itself(array: Any) -> Any:
+    return array
 
-    def borrow(array: Any) -> Any:
-        """Return the array itself: plain Python counts references anyway."""
-        return array
+
+borrow: Any = intrinsic(_borrowed) if ENABLED else _itself

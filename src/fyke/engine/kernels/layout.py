@@ -130,14 +130,34 @@ EVENT_SIZE = 7
 
 # --- instructions ----------------------------------------------------------------------------
 LOAD_I, LOAD_F, CONST_I, CONST_F, NULL = 0, 1, 2, 3, 4
-ACC_LOAD_I, ACC_LOAD_F, ACC_AVERAGE, ACC_DEVIATION, ACC_ELEMENT_I, ACC_ELEMENT_F, LENGTH = 5, 6, 7, 8, 9, 10, 11
+ACC_LOAD_I, ACC_LOAD_F, ACC_AVERAGE, ACC_DEVIATION, ACC_ELEMENT_I, ACC_ELEMENT_F, LENGTH = (
+    5,
+    6,
+    7,
+    8,
+    9,
+    10,
+    11,
+)
 TO_FLOAT, SCALE_UP, SCALE_TO_FLOAT = 12, 13, 14
 ADD_I, SUB_I, MUL_I, MOD_I, NEG_I = 15, 16, 17, 18, 19
 ADD_F, SUB_F, MUL_F, DIV_F, MOD_F, NEG_F = 20, 21, 22, 23, 24, 25
 EQ_I, NE_I, LT_I, LE_I, GT_I, GE_I = 26, 27, 28, 29, 30, 31
 EQ_F, NE_F, LT_F, LE_F, GT_F, GE_F = 32, 33, 34, 35, 36, 37
 AND, OR, NOT, IS_NULL = 38, 39, 40, 41
-ABS_I, ABS_F, SIGN_F, SQRT, EXP, LN, LOG10, LOG2, POW, FLOOR, CEIL = 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52
+ABS_I, ABS_F, SIGN_F, SQRT, EXP, LN, LOG10, LOG2, POW, FLOOR, CEIL = (
+    42,
+    43,
+    44,
+    45,
+    46,
+    47,
+    48,
+    49,
+    50,
+    51,
+    52,
+)
 LEAST_I, LEAST_F, GREATEST_I, GREATEST_F = 53, 54, 55, 56
 COALESCE_I, COALESCE_F, NULLIF_I, NULLIF_F, IF_I, IF_F = 57, 58, 59, 60, 61, 62
 CORRELATION, CALL = 63, 64

@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.external import call_external
+from fyke.engine.kernels.jit import jit
 
 _BIG = np.int64(2**63 - 1)
 _SMALL = np.int64(-(2**63))
@@ -380,7 +380,7 @@ def choice(op, stack_i, stack_f, nulls, sp):
     take_right = False
     if nulls[under]:
         take_right = op != L.NULLIF_I and op != L.NULLIF_F
-    elif nulls[top] == 0 and op < L.COALESCE_I or op >= L.NULLIF_I and nulls[top] == 0:
+    elif (nulls[top] == 0 and op < L.COALESCE_I) or (op >= L.NULLIF_I and nulls[top] == 0):
         if op == L.LEAST_I or op == L.GREATEST_I or op == L.NULLIF_I:
             order = -1 if stack_i[under] < stack_i[top] else (1 if stack_i[under] > stack_i[top] else 0)
         else:

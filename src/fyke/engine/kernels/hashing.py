@@ -1,0 +1,61 @@
+"""Hashes of rows and matches, the same on every machine."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fyke.engine.kernels.jit import jit
+
+SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+_NULL = np.uint64(0x165667B19E3779F9)
+
+
+@jit
+def mix(value):
+    """Spread the bits of a 64-bit number (the finaliser of SplitMix64)."""
+    value = np.uint64(value)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@jit
+def add_numbers(hashes, numbers, valid):
+    """Fold a column of 64-bit numbers into the two hashes of every row."""
+    for k in range(hashes.shape[0]):
+        word = mix(numbers[k]) if valid[k] else _NULL
+        for h in range(2):
+            hashes[k, h] = mix(hashes[k, h] * np.uint64(31) + word + SEEDS[h])
+
+
+@jit
+def hash_strings(offsets, data, result):
+    """Hash the byte strings between neighbouring offsets (FNV-1a)."""
+    for k in range(len(result)):
+        value = np.uint64(14695981039346656037)
+        for at in range(offsets[k], offsets[k + 1]):
+            value = (value ^ np.uint64(data[at])) * np.uint64(1099511628211)
+        result[k] = value ^ np.uint64(offsets[k + 1] - offsets[k])
+
+
+@jit
+def fold_matches(offsets, positions, variables, rows, hashes, seed, result):
+    """Fold the bound rows of every match, with their variables, into 128 bits."""
+    for m in range(len(offsets) - 1):
+        for h in range(2):
+            value = seed[h]
+            for k in range(offsets[m], offsets[m + 1]):
+                # Mixed, so that no variable number looks like the number of a twin.
+                variable = mix(np.uint64(variables[k]) + SEEDS[h])
+                value = mix(value * np.uint64(31) + (hashes[rows[positions[k]], h] ^ variable))
+            result[m, h] = value
+
+
+@jit
+def write_hex(numbers, text):
+    """Write each row of two 64-bit numbers as 32 hexadecimal digits."""
+    for m in range(numbers.shape[0]):
+        for h in range(2):
+            for digit in range(16):
+                nibble = (numbers[m, h] >> np.uint64(60 - 4 * digit)) & np.uint64(15)
+                text[m, 16 * h + digit] = nibble + (48 if nibble < 10 else 87)
