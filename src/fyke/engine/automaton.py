@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import Array, Data, Matches, Runs, Scratch, make_scratch
+from fyke.engine.kernels.arrays import Array, Data, Matches, Runs
 from fyke.engine.kernels.automaton import run_automaton
 from fyke.engine.kernels.match_buffer import compact_nodes, rebase_positions
+from fyke.engine.kernels.world import World, pack_world
 from fyke.engine.matchset import MatchSet, concat, no_matches
 from fyke.engine.program import Program
 from fyke.engine.state import Counters, RunState
 from fyke.errors import LimitError
 from fyke.limits import Limits
 
-_RUNS, _NODES, _BINDINGS = 1_024, 8_192, 1 << 18
+_RUNS, _NODES, _BINDINGS, _LONGEST = 1_024, 8_192, 1 << 18, 64
 _REMEDY = {
     "runs": "Shorten the window, add conditions or a partition attribute, or skip less by another strategy.",
     "buffer_nodes": "Shorten the window, or choose a strategy that keeps fewer partial matches.",
@@ -53,59 +55,81 @@ class AutomatonCall:
         self.counters = Counters()
         self.chunks: list[MatchSet] = []
         self.found = 0
+        self.longest = _LONGEST
+        self.loaded, self.saved, self.runs = self._rows(1), self._rows(1), self._rows(_RUNS)
+        self.nodes = np.zeros((1, 4), np.int64)
         self._pack()
 
     def _pack(self) -> None:
         self.code, self.constants = self.program.pack(self.ranks)
 
-    def scratch(self) -> Scratch:
-        """Return scratch arrays that fit the program."""
-        return make_scratch(len(self.program.everything), self.program.compiler.depth + 1)
-
     def _rows(self, count: int) -> Runs:
         return Runs(
             np.zeros((count, self.program.run_integers), np.int64),
             np.zeros((count, self.program.run_floats), np.float64),
-            np.zeros((0, 4), np.int64),
         )
+
+    def world(self, segments: Array, matches: Matches) -> Any:
+        """Return everything the kernels work on, as they want it.
+
+        The arrays must be kept alive by the caller while a kernel runs: ``self`` does.
+        """
+        variables, depth = len(self.program.everything), self.program.compiler.depth + 1
+        numbers, reals = self.program.run_integers, self.program.run_floats
+        limits = np.array([self.limits.runs, self.limits.buffer_nodes, self.limits.steps], np.int64)
+        self.held = World(
+            self.code, self.constants, *self.data, *self.runs, self.nodes, *self.loaded, *self.saved,
+            *matches, np.ascontiguousarray(segments), self.cursor, limits,
+            slots=np.zeros(4 * variables, np.int64),
+            lengths=np.zeros(variables, np.int64),
+            stack_i=np.zeros(depth, np.int64),
+            stack_f=np.zeros(depth, np.float64),
+            nulls=np.zeros(depth, np.uint8),
+            elements=np.zeros(self.longest, np.int64),
+            bounds=np.zeros(variables + 1, np.int64),
+            fill=np.zeros(variables + 1, np.int64),
+            index=np.zeros(variables + 1, np.int64),
+            before_i=np.zeros(numbers, np.int64),
+            before_f=np.zeros(reals, np.float64),
+            after_i=np.zeros(numbers, np.int64),
+            after_f=np.zeros(reals, np.float64),
+            kept_slots=np.zeros(4 * variables, np.int64),
+            kept_lengths=np.zeros(variables, np.int64),
+        )  # fmt: skip
+        return pack_world(self.held)
 
     def run(self, feed: Feed, before: RunState | None, places: Array) -> tuple[MatchSet, RunState]:
         """Read the events of a feed, starting from saved runs; return matches and the runs to save."""
         self._load(feed, before, places)
-        cursor, scratch = self.cursor, self.scratch()
-        cursor[L.CURSOR_EVENT] = -1
-        limits = np.array([self.limits.runs, self.limits.buffer_nodes, self.limits.steps], np.int64)
+        self.cursor[L.CURSOR_EVENT] = -1
+        world = self.world(feed.segments, self.matches)
         while True:
-            status = run_automaton(
-                self.code, self.constants, feed.segments, feed.flush, feed.now, self.loaded, self.runs,
-                self.saved, self.matches, self.data, scratch, cursor, limits,
-            )  # fmt: skip
+            status = run_automaton(world, feed.flush, feed.now)
             self._drain()
             if status == L.DONE:
                 break
-            self._provide(status)
+            if self._provide(status):
+                world = self.world(feed.segments, self.matches)
         return self._finish()
 
     def _load(self, feed: Feed, before: RunState | None, places: Array) -> None:
         """Take up saved runs, sorted by partition, with the positions their rows have now."""
-        self.loaded, self.saved, self.runs = self._rows(1), self._rows(1), self._rows(_RUNS)
-        nodes = np.zeros((_NODES, 4), np.int64)
+        self.nodes = np.zeros((_NODES, 4), np.int64)
         feed.segments[:, 3:5] = 0
         if before is not None and len(before.integers):
             count = len(before.nodes)
-            nodes = np.zeros((max(_NODES, 2 * count), 4), np.int64)
-            nodes[:count] = before.nodes
-            nodes[:count, 0] = places[before.nodes[:, 0]]
+            self.nodes = np.zeros((max(_NODES, 2 * count), 4), np.int64)
+            self.nodes[:count] = before.nodes
+            self.nodes[:count, 0] = places[before.nodes[:, 0]]
             integers = before.integers.copy()
             rebase_positions(self.code, integers, len(integers), places)
             segment = np.searchsorted(feed.segments[:, 0], integers[:, L.RUN_FIRST], side="right") - 1
             order = np.argsort(segment, kind="stable")
-            self.loaded = Runs(integers[order], before.floats[order], np.zeros((0, 4), np.int64))
+            self.loaded = Runs(integers[order], before.floats[order])
             numbers = np.arange(len(feed.segments))
             feed.segments[:, 3] = np.searchsorted(segment[order], numbers, side="left")
             feed.segments[:, 4] = np.searchsorted(segment[order], numbers, side="right")
             self.cursor[L.CURSOR_NODES] = self.cursor[L.CURSOR_LOADED] = count
-        self.runs = self.runs._replace(nodes=nodes)
         self.matches = Matches(np.zeros((_BINDINGS, 2), np.int64), np.zeros(_BINDINGS, np.int64))
 
     def _drain(self) -> None:
@@ -126,8 +150,8 @@ class AutomatonCall:
             if self.found > self.limits.matches:
                 raise limit_error("matches", self.limits.matches, "one call")
 
-    def _provide(self, status: int) -> None:
-        """Give the kernel what it asks for, or raise the limit it has reached."""
+    def _provide(self, status: int) -> bool:
+        """Give the kernel what it asks for, or raise the limit it has reached; say whether arrays changed."""
         if status == L.NEED_STATE:
             self.program.expand(int(self.cursor[L.CURSOR_DETAIL]))
             self._pack()
@@ -138,18 +162,20 @@ class AutomatonCall:
         elif status == L.NEED_SAVED:
             self.saved = self._larger(self.saved, 2 * len(self.saved.integers))
         elif status == L.NEED_OUTPUT:
-            self._grow_output()
+            return self._grow_output()
+        elif status == L.NEED_SCRATCH:
+            self.longest *= 2
         else:
             name = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_nodes", L.LIMIT_STEPS: "steps"}[status]
-            raise limit_error(
-                name, getattr(self.limits, name), f"partition number {self.cursor[L.CURSOR_SEGMENT]}"
-            )
+            partition = f"partition number {self.cursor[L.CURSOR_SEGMENT]}"
+            raise limit_error(name, getattr(self.limits, name), partition)
+        return True
 
     def _larger(self, runs: Runs, count: int) -> Runs:
         grown = self._rows(count)
         grown.integers[: len(runs.integers)] = runs.integers
         grown.floats[: len(runs.floats)] = runs.floats
-        return grown._replace(nodes=runs.nodes)
+        return grown
 
     def _grow_runs(self) -> None:
         waiting = int((self.loaded.integers.shape[0]) + 2)
@@ -164,26 +190,28 @@ class AutomatonCall:
         n_loaded = len(self.loaded.integers) if cursor[L.CURSOR_LOADED] else 0
         live, saved = int(cursor[L.CURSOR_LIVE]), int(cursor[L.CURSOR_SAVED])
         kept, below = compact_nodes(
-            self.runs.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, live,
+            self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, live,
             self.saved.integers, saved, self.loaded.integers, n_loaded, int(cursor[L.CURSOR_LOADED]),
         )  # fmt: skip
         cursor[L.CURSOR_NODES], cursor[L.CURSOR_LOADED] = kept, below
-        size = len(self.runs.nodes)
+        size = len(self.nodes)
         if kept > size // 2:
             nodes = np.zeros((min(2 * size, self.limits.buffer_nodes), 4), np.int64)
-            nodes[:size] = self.runs.nodes[: len(nodes)]
-            self.runs = self.runs._replace(nodes=nodes)
+            nodes[:size] = self.nodes[: len(nodes)]
+            self.nodes = nodes
 
-    def _grow_output(self) -> None:
+    def _grow_output(self) -> bool:
         """Make sure that the largest possible output of one step fits into the emptied arrays."""
         state = self.program.state_rows
         moves = max(row[L.STATE_TRANSITIONS_END] - row[L.STATE_TRANSITIONS] for row in state) + 2
-        nodes = self.runs.nodes[: max(1, int(self.cursor[L.CURSOR_NODES]))]
+        nodes = self.nodes[: max(1, int(self.cursor[L.CURSOR_NODES]))]
         needed = moves * (int(nodes[:, 3].max()) + 3) * 2
         if needed > len(self.matches.bindings):
             self.matches = Matches(
                 np.zeros((needed, 2), np.int64), np.zeros(max(needed, _BINDINGS), np.int64)
             )
+            return True
+        return False
 
     def _finish(self) -> tuple[MatchSet, RunState]:
         cursor, counters = self.cursor, self.counters
@@ -192,12 +220,12 @@ class AutomatonCall:
         counters.peak_runs = int(cursor[L.CURSOR_PEAK])
         saved = int(cursor[L.CURSOR_SAVED])
         kept, _ = compact_nodes(
-            self.runs.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, 0,
+            self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, 0,
             self.saved.integers, saved, self.loaded.integers, 0, 0,
         )  # fmt: skip
         runs = RunState(
             self.saved.integers[:saved].copy(),
             self.saved.floats[:saved].copy(),
-            self.runs.nodes[:kept].copy(),
+            self.nodes[:kept].copy(),
         )
         return concat(self.chunks) if self.chunks else no_matches(), runs

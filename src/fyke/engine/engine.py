@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.automaton import AutomatonCall, Feed
+from fyke.engine.automaton import AutomatonCall, Feed, limit_error
 from fyke.engine.columns import column_uses, encode
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.absence import filter_absences
@@ -246,10 +246,11 @@ class Engine:
             local[self.names.index(variable.name)] = number
         bindings = np.stack((matches.positions, local[matches.variables]), axis=1)
         keep = np.ones(len(matches), np.uint8)
-        filter_absences(
-            call.code, call.constants, segments, segment, Matches(bindings, matches.offsets), len(matches),
-            keep, data, call.scratch(), program.run_integers, program.run_floats,
-        )  # fmt: skip
+        call.longest = data.events.shape[1] + int(matches.lengths.max(initial=0)) + 2
+        world = call.world(segments, Matches(bindings, matches.offsets))
+        endless = filter_absences(world, segment, len(matches), keep, self.plan.limits.steps)
+        if endless >= 0:
+            raise limit_error("steps", self.plan.limits.steps, f"partition number {endless}")
         return keep.astype(bool)
 
     def _non_overlap(

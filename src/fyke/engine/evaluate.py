@@ -209,7 +209,10 @@ def _is_text(value: Column) -> bool:
 
 
 def _cast(value: Column, kind: pa.DataType) -> Column:
-    return value if value.type == kind else value.cast(kind)
+    if value.type == kind:
+        return value
+    # An integer that no float holds exactly is rounded, as in SQL.
+    return value.cast(kind, safe=not (pa.types.is_floating(kind) and pa.types.is_integer(value.type)))
 
 
 def _arithmetic(symbol: str, left: Column, right: Column) -> Column:
@@ -329,7 +332,9 @@ def _floats(function: Callable[..., Column]) -> Callable[..., Column]:
 def _positive(function: Callable[[Column], Column]) -> Callable[..., Column]:
     def logarithm(value: Column) -> Column:
         value = _cast(value, pa.float64())
-        return function(pc.if_else(pc.greater(value, pa.scalar(0.0)), value, pa.scalar(None, pa.float64())))
+        return function(
+            pc.if_else(pc.less_equal(value, pa.scalar(0.0)), pa.scalar(None, pa.float64()), value)
+        )
 
     return logarithm
 

@@ -76,6 +76,7 @@ class Program:
         self.states: dict[tuple[int, int], int] = {}
         self.placed = [self._condition(condition) for condition in alternative.conditions]
         self.absence_rows: list[list[int]] = []
+        self.enough: dict[str, int] = {}
         self._absences(alternative.absences, -1)
         self._place_accumulators()
         self.expand(self._state(0, 0))
@@ -109,10 +110,27 @@ class Program:
         for absence in absences:
             numbers = [self.number[variable.name] for variable in absence.variables]
             first = len(self.check_rows)
-            self.check_rows += [[self._condition(condition).number, 1] for condition in absence.conditions]
+            self.check_rows += [self._staged(self._condition(condition)) for condition in absence.conditions]
+            self.enough |= self._enough(absence)
             row = len(self.absence_rows)
             self.absence_rows.append([parent, numbers[0], numbers[-1] + 1, first, len(self.check_rows)])
             self._absences(absence.absences, row)
+
+    def _staged(self, placed: _Placed) -> list[int]:
+        """Return the check of an absence's condition: due when its last variable grows, or is closed."""
+        return [placed.number, 2 * (placed.needs.bit_length() - 1) + int(placed.whole != 0)]
+
+    def _enough(self, absence: Absence) -> dict[str, int]:
+        """Return the groups of an absence of which no more than the minimum need be looked for.
+
+        Without that minimum nothing can be there, and what more would be there forbids no less:
+        unless a condition looks at the whole group, or a nested absence at what is between.
+        """
+        whole = frozenset[str]().union(*(condition.whole for condition in absence.conditions))
+        few = [
+            variable for variable in absence.variables if not absence.absences and variable.name not in whole
+        ]
+        return {variable.name: variable.minimum for variable in few}
 
     def _place_accumulators(self) -> None:
         first = L.RUN_VARIABLES + L.RUN_VARIABLE_SIZE * self.positives
@@ -255,6 +273,7 @@ class Program:
         rows = []
         for v, variable in enumerate(self.everything):
             maximum = L.UNBOUNDED if variable.maximum is None else variable.maximum
+            maximum = self.enough.get(variable.name, maximum)
             first = sum(owner < v for owner in owners)
             role = 1 << self.roles[variable.name]
             counted = (first, first + owners.count(v))

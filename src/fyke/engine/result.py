@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.aggregates import aggregate_rows, split_aggregates
+from fyke.engine.aggregates import aggregate_rows, as_averaged, grouped, split_aggregates
 from fyke.engine.engine import Found
 from fyke.engine.evaluate import Column, apply, evaluate
 from fyke.engine.identity import match_ids
@@ -68,7 +68,7 @@ class ResultBuilder:
             for aggregate in self.aggregates:
                 argument = aggregate.argument
                 value = pa.scalar(1) if argument is None else values.column(argument)
-                columns[aggregate.column] = _averaged(aggregate.function, value)
+                columns[aggregate.column] = as_averaged(aggregate.function, value)
         else:
             starts, ends = matches.spans(events)
             columns[START] = _as_time(starts, rows.schema.field(self.analysed.schema.start).type)
@@ -168,33 +168,7 @@ class _Values:
 
         values = evaluate(node.arguments[0], resolve)
         values = values if isinstance(values, pa.Array) else pa.repeat(values, len(positions))
-        return grouped(node.function, values, owner, self._counts(first.variable))
-
-
-def grouped(function: str, values: pa.Array, owner: Array, counts: Array) -> pa.Array:
-    """Aggregate ``values`` by owner; groups with no element at all (unbound variables) give null."""
-    if function in ("first", "last"):
-        ends = np.cumsum(counts)
-        at = (ends - counts) if function == "first" else ends - 1
-        return values.take(pa.array(at, mask=counts == 0))
-    arrow = {"avg": "mean"}.get(function, function)
-    options: pc.FunctionOptions | None = pc.ScalarAggregateOptions(min_count=1)
-    if function == "stddev":
-        options = pc.VarianceOptions(ddof=1, min_count=2)
-    elif function == "count":
-        options = pc.CountOptions(mode="only_valid")
-    values = _averaged(function, values)
-    table = pa.table({"owner": owner, "value": values})
-    result = table.group_by("owner", use_threads=False).aggregate([("value", arrow, options)])
-    at = np.full(len(counts), -1, np.int64)
-    at[result.column("owner").to_numpy()] = np.arange(result.num_rows)
-    return result.column(f"value_{arrow}").combine_chunks().take(pa.array(at, mask=at < 0))
-
-
-def _averaged(function: str, values: Column) -> Column:
-    """Return decimals as floats where the function makes floats of them."""
-    averages = function in ("avg", "stddev") and pa.types.is_decimal(values.type)
-    return values.cast(pa.float64()) if averages else values
+        return grouped(node.function, values, owner, len(self.matches))
 
 
 def take(rows: pa.Table, name: str, at: Array) -> pa.Array:

@@ -86,7 +86,7 @@ def non_overlap(form: NormalForm, matches: Iterable[Match]) -> list[Match]:
     last_end: dict[PartitionKey | None, int] = {}
     kept = []
     for match in _ordered(form, matches):
-        key = _partition_key(form, match.events[0])
+        key = partition_key(form, match.events[0])
         if key not in last_end or match.start > last_end[key]:
             last_end[key] = match.end
             kept.append(match)
@@ -126,7 +126,7 @@ def _simultaneous(x: Occurrence, y: Occurrence) -> bool:
     return x.start == x.end == y.start == y.end
 
 
-def _partition_key(form: NormalForm, event: Occurrence) -> PartitionKey | None:
+def partition_key(form: NormalForm, event: Occurrence) -> PartitionKey | None:
     """Return the values of the partition attributes; None if one is null, for it agrees with nothing."""
     values = [event.values.get(name) for name in form.partition]
     if any(value is None for value in values):
@@ -139,7 +139,7 @@ def _partitions(form: NormalForm, events: Sequence[Occurrence]) -> dict[Partitio
     """Divide the events; those with a null partition attribute are in no match and no absence."""
     divided: dict[PartitionKey, list[Occurrence]] = {}
     for event in events:
-        key = _partition_key(form, event)
+        key = partition_key(form, event)
         if key is not None:
             divided.setdefault(key, []).append(event)
     return divided
@@ -183,7 +183,7 @@ class _Law:
 
     def in_one_partition(self, events: Sequence[Occurrence]) -> bool:
         """Say whether the events agree on every partition attribute, none of them null."""
-        keys = {_partition_key(self.form, event) for event in events}
+        keys = {partition_key(self.form, event) for event in events}
         return len(keys) == 1 and None not in keys
 
     def within_window(self, events: Sequence[Occurrence]) -> bool:
@@ -198,7 +198,7 @@ class _Law:
 
     def beside(self, event: Occurrence) -> list[Occurrence]:
         """Return all events of the partition of ``event``."""
-        key = _partition_key(self.form, event)
+        key = partition_key(self.form, event)
         return self.partitions[key] if key is not None else []
 
     def holds(self, condition: Condition, bindings: Bindings) -> bool:

@@ -25,7 +25,7 @@ from fyke.pattern.schema import EventSchema, make_schema
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import push_down
 from fyke.reference.expression import Functions, Occurrence, evaluate
-from fyke.reference.matches import Match, matches, non_overlap, return_value
+from fyke.reference.matches import Match, matches, non_overlap, partition_key, return_value
 from fyke.reference.values import aggregate, compare
 
 
@@ -161,9 +161,9 @@ def _value(
 
 def _aggregated(found: list[Match], analysed: Analysed, functions: Functions) -> list[dict[str, Any]]:
     partition = analysed.form.partition
-    groups: dict[tuple[Any, ...], list[Match]] = {} if partition else {(): []}
+    groups: dict[Any, list[Match]] = {} if partition else {(): []}
     for each in found:
-        groups.setdefault(tuple(each.events[0].values[name] for name in partition), []).append(each)
+        groups.setdefault(partition_key(analysed.form, each.events[0]), []).append(each)
 
     def value(node: Expression, key: tuple[Any, ...], members: list[Match]) -> Expression:
         if over_matches(node):
@@ -177,7 +177,8 @@ def _aggregated(found: list[Match], analysed: Analysed, functions: Functions) ->
         return map_children(node, lambda child: value(child, key, members))
 
     rows = []
-    for key, members in groups.items():
+    for members in groups.values():
+        key = tuple(members[0].events[0].values[name] for name in partition) if members else ()
         row: dict[str, Any] = dict(zip(partition, key, strict=True))
         for column in analysed.output.columns:
             row[column.name] = evaluate(value(column.expression, key, members), {}, {}, functions)

@@ -198,6 +198,8 @@ def aggregate(name: str, elements: Sequence[Value]) -> Value:
 
 
 def _total(values: Sequence[Value]) -> Value:
+    if all(isinstance(value, int) for value in values):
+        return _in_range(sum(values))  # only the total must fit, in whatever order
     return functools.reduce(lambda left, right: arithmetic("+", left, right), values)
 
 

@@ -17,7 +17,7 @@ from fyke.engine.result import ResultBuilder
 from fyke.engine.state import State
 from fyke.engine.warm import warm_up
 from fyke.language.ast import Strategy
-from fyke.plan.plan import Plan
+from fyke.plan.plan import Plan, prepared_columns
 from fyke.spark.expression import quote, to_sql
 from fyke.spark.prepare import distributed, prepared
 from fyke.spark.session import arrange_workers
@@ -62,10 +62,12 @@ def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder) -> DataF
 
 def matcher(plan: Plan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function that workers run over the sorted rows of a Spark partition."""
+    names = list(prepared_columns(plan.pushed))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         warm_up()
-        yield from _Walk(plan, Engine(plan), ResultBuilder(plan)).results(batches)
+        named = (batch.rename_columns(names) for batch in batches)
+        yield from _Walk(plan, Engine(plan), ResultBuilder(plan)).results(named)
 
     return run
 

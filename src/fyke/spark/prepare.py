@@ -136,7 +136,11 @@ def rejected(frame: DataFrame, time: tuple[str, str]) -> DataFrame:
 
 
 def distributed(frame: DataFrame, pushed: Pushed) -> DataFrame:
-    """Filter prepared rows, bring partitions together and sort them; only what the engine reads is left."""
+    """Filter prepared rows, bring partitions together and sort them; only what the engine reads is left.
+
+    The columns are those of :func:`prepared_columns` by position: ``mapInArrow`` takes a dot or a
+    backtick in a name for syntax, so here they have plain names.
+    """
     analysed = pushed.analysed
     form, schema = analysed.form, analysed.schema
     if not every_row_counts(pushed):
@@ -153,7 +157,7 @@ def distributed(frame: DataFrame, pushed: Pushed) -> DataFrame:
     # Rows equal in all that the query looks at are interchangeable: their order needs no other column.
     order = [F.col(quote(name)).asc_nulls_first() for name in schema.order_columns() if name in columns]
     frame = frame.sortWithinPartitions(*keys, *order)
-    return frame.select(*(quote(name) for name in columns))
+    return frame.select(*(F.col(quote(name)).alias(f"c{number}") for number, name in enumerate(columns)))
 
 
 def _roles_sql(roles: tuple[Role, ...], schema: EventSchema) -> str:

@@ -1,7 +1,8 @@
 """Absences: can events be added to a match so that what must be absent is there? (SEMANTICS 2)
 
 A depth-first search over the rows of the partition that lie in the window, variable by variable.
-For the usual absence of one event that is a scan between two positions.
+For the usual absence of one event that is a scan between two positions.  A condition is checked as
+soon as adding more cannot mend it: over whole groups when the group is closed, otherwise at once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.automaton import span_fits
 from fyke.engine.kernels.elements import describe, holds_for_every
 from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.world import enter
 
 # A frame of the search, and its phases.
 ABSENCE, VARIABLE, COUNT, PHASE, NEXT, FRAME_SIZE = 0, 1, 2, 3, 4, 5
@@ -19,100 +21,108 @@ ENTER, FURTHER, ADDED, CHILDREN, CHILD = 0, 1, 2, 3, 4
 
 
 @jit
-def may_add(program, v, position, bound, n_bound, data):
+def may_add(w, v, position, bound, n_bound):
     """Check an event against the order, the group rule and the events already bound."""
     if (
-        not data.events[L.EVENT_ROLES, position]
-        & program[program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE + L.VAR_ROLE]
+        not w.events[L.EVENT_ROLES, position]
+        & w.program[w.program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE + L.VAR_ROLE]
     ):
         return False
-    row = program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
-    before, after = program[row + L.VAR_BEFORE], program[row + L.VAR_AFTER]
-    low, high = data.events[L.EVENT_LOW, position], data.events[L.EVENT_HIGH, position]
-    start, end = data.events[L.EVENT_START, position], data.events[L.EVENT_END, position]
+    row = w.program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
+    before, after = w.program[row + L.VAR_BEFORE], w.program[row + L.VAR_AFTER]
+    low, high = w.events[L.EVENT_LOW, position], w.events[L.EVENT_HIGH, position]
+    start, end = w.events[L.EVENT_START, position], w.events[L.EVENT_END, position]
     last = -1
     for k in range(n_bound):
         other, u = bound[k, 0], bound[k, 1]
         if other == position:
             return False
-        if (before >> u) & 1 and data.events[L.EVENT_HIGH, other] >= low:
+        if (before >> u) & 1 and w.events[L.EVENT_HIGH, other] >= low:
             return False
-        if (after >> u) & 1 and high >= data.events[L.EVENT_LOW, other]:
+        if (after >> u) & 1 and high >= w.events[L.EVENT_LOW, other]:
             return False
         if u == v:
             last = other
-    if last < 0 or data.events[L.EVENT_HIGH, last] < low:
+    if last < 0 or w.events[L.EVENT_HIGH, last] < low:
         return True
-    return start == end and data.events[L.EVENT_START, last] == end and data.events[L.EVENT_END, last] == end
+    return start == end and w.events[L.EVENT_START, last] == end and w.events[L.EVENT_END, last] == end
 
 
 @jit
-def window_holds(program, bound, n_bound, data):
+def window_holds(w, bound, n_bound):
     """Check the window over all bound and added events."""
-    kind = program[L.HEAD_WINDOW_KIND]
+    kind = w.program[L.HEAD_WINDOW_KIND]
     if kind == L.WINDOW_NONE:
         return True
     row, row_end = (L.EVENT_START, L.EVENT_END) if kind == L.WINDOW_TIME else (L.EVENT_INDEX, L.EVENT_INDEX)
-    first, last = data.events[row, bound[0, 0]], data.events[row_end, bound[0, 0]]
+    first, last = w.events[row, bound[0, 0]], w.events[row_end, bound[0, 0]]
     for k in range(1, n_bound):
-        first = min(first, data.events[row, bound[k, 0]])
-        last = max(last, data.events[row_end, bound[k, 0]])
+        first = min(first, w.events[row, bound[k, 0]])
+        last = max(last, w.events[row_end, bound[k, 0]])
     if kind == L.WINDOW_TIME:
-        return span_fits(program, first, last)
-    return last - first < program[L.HEAD_WINDOW]
+        return span_fits(w, first, last)
+    return last - first < w.program[L.HEAD_WINDOW]
 
 
 @jit
-def conditions_hold(program, constants, absence, bound, n_bound, data, scratch, width_i, width_f):
-    """Decide the conditions of an absence on bound and added events."""
-    row = program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
-    first, last = program[row + L.ABSENCE_CHECKS], program[row + L.ABSENCE_CHECKS_END]
+def conditions_hold(w, absence, stage, bound, n_bound):
+    """Decide those conditions of an absence that fall due at a stage, on bound and added events."""
+    row = w.program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
+    first, last = w.program[row + L.ABSENCE_CHECKS], w.program[row + L.ABSENCE_CHECKS_END]
+    while (
+        first < last
+        and w.program[w.program[L.HEAD_CHECK_TABLE] + first * L.CHECK_SIZE + L.CHECK_STAGE] != stage
+    ):
+        first += 1
     if first == last:
         return True
-    variables = program[L.HEAD_ALL_VARIABLES]
-    bounds = np.zeros(variables + 1, np.int64)
-    elements = np.empty(n_bound, np.int64)
-    for k in range(n_bound):
-        bounds[bound[k, 1] + 1] += 1
-    for v in range(variables):
-        bounds[v + 1] += bounds[v]
-    fill = bounds[:variables].copy()
-    for k in range(n_bound):
-        v = bound[k, 1]
-        elements[fill[v]] = bound[k, 0]
-        fill[v] += 1
-    after_i, after_f = np.zeros(width_i, np.int64), np.zeros(width_f, np.float64)
-    describe(program, variables, elements, bounds, after_i, after_f, data, scratch)
+    lay_out(w, bound, n_bound)
     for k in range(first, last):
-        condition = program[program[L.HEAD_CHECK_TABLE] + k * L.CHECK_SIZE + L.CHECK_CONDITION]
-        if not holds_for_every(
-            program, constants, condition, elements, bounds, after_i, after_f, data, scratch
-        ):
+        check = w.program[L.HEAD_CHECK_TABLE] + k * L.CHECK_SIZE
+        due = w.program[check + L.CHECK_STAGE] == stage
+        if due and not holds_for_every(w, w.program[check + L.CHECK_CONDITION]):
             return False
     return True
 
 
 @jit
-def next_candidate(program, v, position, stop, bound, n_bound, data):
+def lay_out(w, bound, n_bound):
+    """Sort bound and added events by variable, and describe them for the conditions."""
+    variables = w.program[L.HEAD_ALL_VARIABLES]
+    for v in range(variables + 1):
+        w.bounds[v] = 0
+    for k in range(n_bound):
+        w.bounds[bound[k, 1] + 1] += 1
+    for v in range(variables):
+        w.bounds[v + 1] += w.bounds[v]
+        w.fill[v] = w.bounds[v]
+    for k in range(n_bound):
+        v = bound[k, 1]
+        w.elements[w.fill[v]] = bound[k, 0]
+        w.fill[v] += 1
+    describe(w, variables)
+
+
+@jit
+def next_candidate(w, v, position, stop, bound, n_bound, budget):
     """Return the first row from ``position`` on that can be added for ``v``, or ``stop``."""
-    segment = data.events[L.EVENT_SEGMENT, bound[0, 0]]
+    segment = w.events[L.EVENT_SEGMENT, bound[0, 0]]
     while position < stop:
-        if data.events[L.EVENT_SEGMENT, position] == segment and may_add(
-            program, v, position, bound, n_bound, data
-        ):
+        budget[0] -= 1
+        if w.events[L.EVENT_SEGMENT, position] == segment and may_add(w, v, position, bound, n_bound):
             bound[n_bound, 0] = position
             bound[n_bound, 1] = v
-            if window_holds(program, bound, n_bound + 1, data):
+            if window_holds(w, bound, n_bound + 1):
                 return position
         position += 1
     return stop
 
 
 @jit
-def next_child(program, absence, child):
+def next_child(w, absence, child):
     """Return the number of the next absence nested in ``absence`` after ``child``, or -1."""
-    for other in range(child + 1, program[L.HEAD_ABSENCES]):
-        if program[program[L.HEAD_ABSENCE_TABLE] + other * L.ABSENCE_SIZE + L.ABSENCE_PARENT] == absence:
+    for other in range(child + 1, w.program[L.HEAD_ABSENCES]):
+        if w.program[w.program[L.HEAD_ABSENCE_TABLE] + other * L.ABSENCE_SIZE + L.ABSENCE_PARENT] == absence:
             return other
     return -1
 
@@ -128,58 +138,59 @@ def push(frames, depth, absence, v, count):
 
 
 @jit
-def can_add(
-    program, constants, outermost, rows, whole, bound, n_bound, frames, data, scratch, width_i, width_f
-):
+def can_add(w, outermost, rows, whole, bound, n_bound, frames, budget):
     """Say whether events can be added to ``bound`` for an absence so that all its rules hold.
 
-    Candidates lie in the stretch ``rows``, those of nested absences in ``whole``.  The search keeps
-    its own stack (Numba's cache cannot hold recursive functions): a frame decides one element, and
+    The search ends without an answer when ``budget``, the number of rows it may look at, is used up.
+    Candidates lie in the stretch ``rows``, those of nested absences in ``whole``.  The search keeps its
+    own stack (Numba's cache cannot hold recursive functions): a frame decides one element, and
     ``answer`` is what the frame above has come to.
     """
-    first_variable = program[program[L.HEAD_ABSENCE_TABLE] + outermost * L.ABSENCE_SIZE + L.ABSENCE_VARIABLES]
+    first_variable = w.program[
+        w.program[L.HEAD_ABSENCE_TABLE] + outermost * L.ABSENCE_SIZE + L.ABSENCE_VARIABLES
+    ]
     depth = push(frames, 0, outermost, first_variable, 0)
     answer = False
-    while depth > 0:
+    while depth > 0 and budget[0] >= 0:
         frame = frames[depth - 1]
         absence, v, count, phase = frame[ABSENCE], frame[VARIABLE], frame[COUNT], frame[PHASE]
-        row = program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
-        variable = program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
-        stretch = rows if program[row + L.ABSENCE_PARENT] < 0 else whole
-        if phase == ENTER and v == program[row + L.ABSENCE_VARIABLES_END]:
-            answer = conditions_hold(
-                program, constants, absence, bound, n_bound, data, scratch, width_i, width_f
-            )
+        row = w.program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
+        variable = w.program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
+        stretch = rows if w.program[row + L.ABSENCE_PARENT] < 0 else whole
+        if phase == ENTER and v == w.program[row + L.ABSENCE_VARIABLES_END]:
             frame[PHASE], frame[NEXT] = CHILDREN, -1
-            if not answer:
-                depth -= 1
         elif phase == ENTER:
+            if count > 0 and not conditions_hold(w, absence, 2 * v, bound, n_bound):
+                answer = False
+                depth -= 1
+                continue
             frame[NEXT] = max(stretch[0], bound[n_bound - 1, 0] + 1) if count > 0 else stretch[0]
             frame[PHASE] = FURTHER
-            if count >= program[variable + L.VAR_MINIMUM]:
+            answer = False
+            if count >= w.program[variable + L.VAR_MINIMUM] and conditions_hold(
+                w, absence, 2 * v + 1, bound, n_bound
+            ):
                 depth = push(frames, depth, absence, v + 1, 0)
-            else:
-                answer = False
         elif phase in (CHILDREN, CHILD):
             if phase == CHILD and answer:  # what the nested absence forbids is there
                 answer = False
                 depth -= 1
                 continue
-            child = next_child(program, absence, frame[NEXT])
+            child = next_child(w, absence, frame[NEXT])
             answer = True
             if child < 0:
                 depth -= 1
             else:
                 frame[NEXT], frame[PHASE] = child, CHILD
-                inner = program[L.HEAD_ABSENCE_TABLE] + child * L.ABSENCE_SIZE
-                depth = push(frames, depth, child, program[inner + L.ABSENCE_VARIABLES], 0)
+                inner = w.program[L.HEAD_ABSENCE_TABLE] + child * L.ABSENCE_SIZE
+                depth = push(frames, depth, child, w.program[inner + L.ABSENCE_VARIABLES], 0)
         else:  # FURTHER or ADDED: try the next element of v
             if phase == ADDED:
                 n_bound -= 1
-            if answer or count >= program[variable + L.VAR_MAXIMUM]:
+            if answer or count >= w.program[variable + L.VAR_MAXIMUM]:
                 depth -= 1
                 continue
-            position = next_candidate(program, v, frame[NEXT], stretch[1], bound, n_bound, data)
+            position = next_candidate(w, v, frame[NEXT], stretch[1], bound, n_bound, budget)
             if position >= stretch[1]:
                 answer = False
                 depth -= 1
@@ -191,20 +202,20 @@ def can_add(
 
 
 @jit
-def reach(program, bindings, begin, end, first, stop, data):
+def reach(w, bindings, begin, end, first, stop):
     """Return the rows that an event added to a match can lie in, by the window: positions sorted by end."""
-    if program[L.HEAD_WINDOW_KIND] != L.WINDOW_TIME:
+    if w.program[L.HEAD_WINDOW_KIND] != L.WINDOW_TIME:
         return first, stop
-    earliest = data.events[L.EVENT_START, bindings[begin, 0]]
-    latest = data.events[L.EVENT_END, bindings[begin, 0]]
+    earliest = w.events[L.EVENT_START, bindings[begin, 0]]
+    latest = w.events[L.EVENT_END, bindings[begin, 0]]
     for k in range(begin, end):
-        earliest = min(earliest, data.events[L.EVENT_START, bindings[k, 0]])
-        latest = max(latest, data.events[L.EVENT_END, bindings[k, 0]])
-    ends = data.events[L.EVENT_END]
+        earliest = min(earliest, w.events[L.EVENT_START, bindings[k, 0]])
+        latest = max(latest, w.events[L.EVENT_END, bindings[k, 0]])
+    ends = w.events[L.EVENT_END]
     low, high = first, bindings[begin, 0]
     while low < high:  # the first row that is not too old
         middle = (low + high) // 2
-        if ends[middle] < latest and not span_fits(program, ends[middle], latest):
+        if ends[middle] < latest and not span_fits(w, ends[middle], latest):
             low = middle + 1
         else:
             high = middle
@@ -212,7 +223,7 @@ def reach(program, bindings, begin, end, first, stop, data):
     low, high = bindings[end - 1, 0] + 1, stop
     while low < high:  # behind the last row that is not too young
         middle = (low + high) // 2
-        if span_fits(program, earliest, ends[middle]):
+        if span_fits(w, earliest, ends[middle]):
             low = middle + 1
         else:
             high = middle
@@ -220,13 +231,13 @@ def reach(program, bindings, begin, end, first, stop, data):
 
 
 @jit
-def between(program, absence, bindings, begin, end, first, stop):
+def between(w, absence, bindings, begin, end, first, stop):
     """Narrow the rows to those the order leaves for every variable of an absence."""
-    row = program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
+    row = w.program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
     lower, upper = stop, first
-    for v in range(program[row + L.ABSENCE_VARIABLES], program[row + L.ABSENCE_VARIABLES_END]):
-        variable = program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
-        before, after = program[variable + L.VAR_BEFORE], program[variable + L.VAR_AFTER]
+    for v in range(w.program[row + L.ABSENCE_VARIABLES], w.program[row + L.ABSENCE_VARIABLES_END]):
+        variable = w.program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
+        before, after = w.program[variable + L.VAR_BEFORE], w.program[variable + L.VAR_AFTER]
         low, high = first, stop
         for k in range(begin, end):
             if (before >> bindings[k, 1]) & 1:
@@ -238,40 +249,39 @@ def between(program, absence, bindings, begin, end, first, stop):
 
 
 @jit
-def filter_absences(
-    program, constants, segments, segment_of, matches, count, keep, data, scratch, width_i, width_f
-):
-    """Set ``keep`` to 0 for every match that an absence forbids."""
+def search_absences(w, segment_of, count, keep, steps):
+    """Set ``keep`` to 0 for every match that an absence forbids.
+
+    Return the partition whose search has looked at more than ``steps`` rows, or -1.
+    """
+    budget = np.full(1, steps, np.int64)
     for m in range(count):
-        begin, end = matches.offsets[m], matches.offsets[m + 1]
+        begin, end = w.offsets[m], w.offsets[m + 1]
         segment = segment_of[m]
-        first, stop = reach(
-            program, matches.bindings, begin, end, segments[segment, 0], segments[segment, 2], data
-        )
+        if m > 0 and segment != segment_of[m - 1]:
+            budget[0] = steps
+        first, stop = reach(w, w.bindings, begin, end, w.segments[segment, 0], w.segments[segment, 2])
         bound = np.empty((end - begin + max(1, stop - first) + 1, 2), np.int64)
-        frames = np.empty((stop - first + 2 * program[L.HEAD_ALL_VARIABLES] + 4, FRAME_SIZE), np.int64)
+        frames = np.empty((stop - first + 2 * w.program[L.HEAD_ALL_VARIABLES] + 4, FRAME_SIZE), np.int64)
         for k in range(begin, end):
-            bound[k - begin, 0] = matches.bindings[k, 0]
-            bound[k - begin, 1] = matches.bindings[k, 1]
-        for absence in range(program[L.HEAD_ABSENCES]):
-            row = program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
-            if program[row + L.ABSENCE_PARENT] >= 0:
+            bound[k - begin, 0] = w.bindings[k, 0]
+            bound[k - begin, 1] = w.bindings[k, 1]
+        for absence in range(w.program[L.HEAD_ABSENCES]):
+            row = w.program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
+            if w.program[row + L.ABSENCE_PARENT] >= 0:
                 continue
-            rows = between(program, absence, matches.bindings, begin, end, first, stop)
+            rows = between(w, absence, w.bindings, begin, end, first, stop)
             whole = (first, stop)
-            if can_add(
-                program,
-                constants,
-                absence,
-                rows,
-                whole,
-                bound,
-                end - begin,
-                frames,
-                data,
-                scratch,
-                width_i,
-                width_f,
-            ):
+            present = can_add(w, absence, rows, whole, bound, end - begin, frames, budget)
+            if budget[0] < 0:
+                return segment
+            if present:
                 keep[m] = 0
                 break
+    return -1
+
+
+@jit
+def filter_absences(world, segment_of, count, keep, steps):
+    """Drop the matches that an absence forbids; see :func:`search_absences`.  The entry from Python."""
+    return search_absences(enter(world), segment_of, count, keep, steps)

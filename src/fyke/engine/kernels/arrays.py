@@ -1,4 +1,4 @@
-"""The arrays kernels work on, in bundles that Numba passes along as they are."""
+"""Bundles of arrays on the host's side; a call puts them together into a world."""
 
 from __future__ import annotations
 
@@ -6,18 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fyke.engine.kernels.jit import borrow, jit
-
 Array = np.ndarray[Any, Any]
 
 
 class Data(NamedTuple):
-    """The events of a call, read only.
-
-    ``events`` has the rows of ``layout.EVENT_*``; ``cols_i`` and ``cols_f`` one row per derived
-    column of that type, with ``valid_*`` beside them; list columns are offsets in ``lists`` into
-    ``values``; ``addresses`` are those of user functions.
-    """
+    """The events of a call, read only; see :class:`fyke.engine.kernels.world.World`."""
 
     events: Array
     cols_i: Array
@@ -29,76 +22,15 @@ class Data(NamedTuple):
     addresses: Array
 
 
-class Scratch(NamedTuple):
-    """Room for the evaluation of one condition, and for the elements of one substitution."""
-
-    slots: Array
-    lengths: Array
-    stack_i: Array
-    stack_f: Array
-    nulls: Array
-
-
 class Runs(NamedTuple):
-    """Live runs, a row of integers and a row of floats each, and the buffer of their bindings."""
+    """Runs, a row of integers and a row of floats each."""
 
     integers: Array
     floats: Array
-    nodes: Array  # position, variable, previous node, depth
 
 
 class Matches(NamedTuple):
-    """Matches as they leave the kernel: ``bindings`` (position, variable) in processing order."""
+    """Matches: ``bindings`` (position, variable) in processing order, from offset to offset."""
 
     bindings: Array
     offsets: Array
-
-
-@jit
-def borrow_data(data):
-    """Return the events without reference counts."""
-    return Data(
-        borrow(data.events),
-        borrow(data.cols_i),
-        borrow(data.cols_f),
-        borrow(data.valid_i),
-        borrow(data.valid_f),
-        borrow(data.lists),
-        borrow(data.values),
-        borrow(data.addresses),
-    )
-
-
-@jit
-def borrow_scratch(scratch):
-    """Return the scratch arrays without reference counts."""
-    return Scratch(
-        borrow(scratch.slots),
-        borrow(scratch.lengths),
-        borrow(scratch.stack_i),
-        borrow(scratch.stack_f),
-        borrow(scratch.nulls),
-    )
-
-
-@jit
-def borrow_runs(runs):
-    """Return runs without reference counts."""
-    return Runs(borrow(runs.integers), borrow(runs.floats), borrow(runs.nodes))
-
-
-@jit
-def borrow_matches(matches):
-    """Return matches without reference counts."""
-    return Matches(borrow(matches.bindings), borrow(matches.offsets))
-
-
-def make_scratch(variables: int, depth: int) -> Scratch:
-    """Return scratch arrays for a number of variables and a depth of the evaluation stack."""
-    return Scratch(
-        np.zeros(max(1, 4 * variables), np.int64),
-        np.zeros(max(1, variables), np.int64),
-        np.zeros(max(1, depth), np.int64),
-        np.zeros(max(1, depth), np.float64),
-        np.zeros(max(1, depth), np.uint8),
-    )

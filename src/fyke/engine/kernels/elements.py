@@ -6,28 +6,28 @@ only where the new event alone does not decide; absences always take it.
 
 from __future__ import annotations
 
-import numpy as np
-
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.jit import jit
-from fyke.engine.kernels.predicate import compare_floats, evaluate, sum_overflows
+from fyke.engine.kernels.predicate import SMALLEST, compare_floats, evaluate, sum_overflows
 
 
 @jit
-def reset_accumulators(program, variable, state_i, state_f):
+def reset_accumulators(w, variable, state_i, state_f):
     """Empty the accumulators of one variable."""
-    row = program[L.HEAD_VARIABLE_TABLE] + variable * L.VAR_SIZE
-    for k in range(program[row + L.VAR_ACCUMULATORS], program[row + L.VAR_ACCUMULATORS_END]):
-        acc = program[L.HEAD_ACCUMULATOR_TABLE] + k * L.ACC_SIZE
-        kind, slot = program[acc + L.ACC_KIND], program[acc + L.ACC_SLOT]
+    row = w.program[L.HEAD_VARIABLE_TABLE] + variable * L.VAR_SIZE
+    for k in range(w.program[row + L.VAR_ACCUMULATORS], w.program[row + L.VAR_ACCUMULATORS_END]):
+        acc = w.program[L.HEAD_ACCUMULATOR_TABLE] + k * L.ACC_SIZE
+        kind, slot = w.program[acc + L.ACC_KIND], w.program[acc + L.ACC_SLOT]
         if kind == L.ACC_MIN or kind == L.ACC_MAX:
             state_i[slot] = -1
         elif kind == L.ACC_COUNT:
             state_i[slot] = 0
         elif kind == L.ACC_SUM_I:
-            state_i[slot : slot + 3] = 0
+            state_i[slot] = 0
+            state_i[slot + 1] = 0
+            state_i[slot + 2] = 0
         else:
-            floats = program[acc + L.ACC_FLOATS]
+            floats = w.program[acc + L.ACC_FLOATS]
             state_i[slot] = 0
             state_f[floats] = 0.0
             if kind == L.ACC_MOMENTS:
@@ -35,26 +35,30 @@ def reset_accumulators(program, variable, state_i, state_f):
 
 
 @jit
-def accumulate(program, variable, position, state_i, state_f, data):
+def accumulate(w, variable, position, state_i, state_f):
     """Add the event at ``position`` to the accumulators of ``variable``; nulls do not count."""
-    row = program[L.HEAD_VARIABLE_TABLE] + variable * L.VAR_SIZE
-    for k in range(program[row + L.VAR_ACCUMULATORS], program[row + L.VAR_ACCUMULATORS_END]):
-        acc = program[L.HEAD_ACCUMULATOR_TABLE] + k * L.ACC_SIZE
-        kind, column = program[acc + L.ACC_KIND], program[acc + L.ACC_COLUMN]
-        slot = program[acc + L.ACC_SLOT]
-        typed = program[acc + L.ACC_TYPED]
-        if (typed == 0 and not data.valid_i[column, position]) or (
-            typed == 1 and not data.valid_f[column, position]
+    row = w.program[L.HEAD_VARIABLE_TABLE] + variable * L.VAR_SIZE
+    for k in range(w.program[row + L.VAR_ACCUMULATORS], w.program[row + L.VAR_ACCUMULATORS_END]):
+        acc = w.program[L.HEAD_ACCUMULATOR_TABLE] + k * L.ACC_SIZE
+        kind, column = w.program[acc + L.ACC_KIND], w.program[acc + L.ACC_COLUMN]
+        slot = w.program[acc + L.ACC_SLOT]
+        typed = w.program[acc + L.ACC_TYPED]
+        if (typed == 0 and not w.valid_i[column, position]) or (
+            typed == 1 and not w.valid_f[column, position]
         ):
             continue
         if kind == L.ACC_COUNT:
             state_i[slot] += 1
         elif kind == L.ACC_SUM_I:
-            x, y = state_i[slot], data.cols_i[column, position]
-            if sum_overflows(x, y):
-                state_i[slot + 2] = 1
-            else:
+            x, y = state_i[slot], w.cols_i[column, position]
+            if not sum_overflows(x, y):
                 state_i[slot] = x + y
+            elif y > 0:  # wrap around, and remember how often
+                state_i[slot] = (x + SMALLEST) + (y + SMALLEST)
+                state_i[slot + 2] += 1
+            else:
+                state_i[slot] = (x - SMALLEST) + (y - SMALLEST)
+                state_i[slot + 2] -= 1
             state_i[slot + 1] += 1
         elif kind == L.ACC_MIN or kind == L.ACC_MAX:
             best = state_i[slot]
@@ -62,15 +66,15 @@ def accumulate(program, variable, position, state_i, state_f, data):
                 state_i[slot] = position
             else:
                 if typed == 0:
-                    x, y = data.cols_i[column, position], data.cols_i[column, best]
+                    x, y = w.cols_i[column, position], w.cols_i[column, best]
                     order = -1 if x < y else (1 if x > y else 0)
                 else:
-                    order = compare_floats(data.cols_f[column, position], data.cols_f[column, best])
+                    order = compare_floats(w.cols_f[column, position], w.cols_f[column, best])
                 if (order < 0 and kind == L.ACC_MIN) or (order > 0 and kind == L.ACC_MAX):
                     state_i[slot] = position
         else:
-            value = data.cols_f[column, position] if typed == 1 else float(data.cols_i[column, position])
-            floats = program[acc + L.ACC_FLOATS]
+            value = w.cols_f[column, position] if typed == 1 else float(w.cols_i[column, position])
+            floats = w.program[acc + L.ACC_FLOATS]
             state_i[slot] += 1
             if kind == L.ACC_SUM_F:
                 state_f[floats] += value
@@ -81,69 +85,67 @@ def accumulate(program, variable, position, state_i, state_f, data):
 
 
 @jit
-def describe(program, variables, elements, bounds, state_i, state_f, data, scratch):
-    """Set slots, lengths and whole-group accumulators from the elements of each variable."""
+def describe(w, variables):
+    """Set slots, lengths and whole-group accumulators from the elements of each variable.
+
+    ``w.elements`` holds them variable by variable, from ``w.bounds[v]`` to ``w.bounds[v + 1]``.
+    """
     for v in range(variables):
-        n = bounds[v + 1] - bounds[v]
-        scratch.lengths[v] = n
-        reset_accumulators(program, v, state_i, state_f)
-        if n == 0:
+        first, last = w.bounds[v], w.bounds[v + 1]
+        w.lengths[v] = last - first
+        reset_accumulators(w, v, w.after_i, w.after_f)
+        if first == last:
             continue
-        scratch.slots[4 * v + L.SLOT_CURRENT] = elements[bounds[v + 1] - 1]
-        scratch.slots[4 * v + L.SLOT_FIRST] = elements[bounds[v]]
-        scratch.slots[4 * v + L.SLOT_LAST] = elements[bounds[v + 1] - 1]
-        for k in range(bounds[v], bounds[v + 1]):
-            accumulate(program, v, elements[k], state_i, state_f, data)
+        w.slots[4 * v + L.SLOT_CURRENT] = w.elements[last - 1]
+        w.slots[4 * v + L.SLOT_FIRST] = w.elements[first]
+        w.slots[4 * v + L.SLOT_LAST] = w.elements[last - 1]
+        for k in range(first, last):
+            accumulate(w, v, w.elements[k], w.after_i, w.after_f)
 
 
 @jit
-def holds_for_every(program, constants, condition, elements, bounds, after_i, after_f, data, scratch):
+def holds_for_every(w, condition):
     """Say whether a condition is true for every combination of elements of the groups it ranges over.
 
-    ``describe`` must have been called for the same elements.
+    :func:`describe` must have been called for the same elements.
     """
-    row = program[L.HEAD_CONDITION_TABLE] + condition * L.CONDITION_SIZE
-    first = program[L.HEAD_EACH_TABLE] + program[row + L.CONDITION_EACH] * L.EACH_SIZE
-    groups = program[row + L.CONDITION_EACH_END] - program[row + L.CONDITION_EACH]
-    before_i, before_f = after_i.copy(), after_f.copy()
-    index = np.zeros(groups, np.int64)
+    row = w.program[L.HEAD_CONDITION_TABLE] + condition * L.CONDITION_SIZE
+    first = w.program[L.HEAD_EACH_TABLE] + w.program[row + L.CONDITION_EACH] * L.EACH_SIZE
+    groups = w.program[row + L.CONDITION_EACH_END] - w.program[row + L.CONDITION_EACH]
     for g in range(groups):
-        v = program[first + g * L.EACH_SIZE + L.EACH_VARIABLE]
-        if not begin_range(program, first, g, v, index, elements, bounds, before_i, before_f, data, scratch):
+        v = w.program[first + g * L.EACH_SIZE + L.EACH_VARIABLE]
+        if not begin_range(w, first, g, v):
             return True
     while True:
-        if (
-            evaluate(program, constants, condition, before_i, before_f, after_i, after_f, data, scratch)
-            != L.TRUE
-        ):
+        if evaluate(w, condition, w.before_i, w.before_f, w.after_i, w.after_f) != L.TRUE:
             return False
         g = groups - 1
         while g >= 0:
-            v = program[first + g * L.EACH_SIZE + L.EACH_VARIABLE]
-            accumulate(program, v, elements[bounds[v] + index[g]], before_i, before_f, data)
-            index[g] += 1
-            if bounds[v] + index[g] < bounds[v + 1]:
-                at = bounds[v] + index[g]
-                scratch.slots[4 * v + L.SLOT_CURRENT] = elements[at]
-                scratch.slots[4 * v + L.SLOT_PREVIOUS] = elements[at - 1]
+            v = w.program[first + g * L.EACH_SIZE + L.EACH_VARIABLE]
+            accumulate(w, v, w.elements[w.bounds[v] + w.index[g]], w.before_i, w.before_f)
+            w.index[g] += 1
+            at = w.bounds[v] + w.index[g]
+            if at < w.bounds[v + 1]:
+                w.slots[4 * v + L.SLOT_CURRENT] = w.elements[at]
+                w.slots[4 * v + L.SLOT_PREVIOUS] = w.elements[at - 1]
                 break
-            begin_range(program, first, g, v, index, elements, bounds, before_i, before_f, data, scratch)
+            begin_range(w, first, g, v)
             g -= 1
         if g < 0:
             return True
 
 
 @jit
-def begin_range(program, first, g, v, index, elements, bounds, before_i, before_f, data, scratch):
+def begin_range(w, first, g, v):
     """Put a group's cursor on the first element of its range; say whether there is one."""
-    lagged = program[first + g * L.EACH_SIZE + L.EACH_LAGGED]
-    index[g] = lagged
-    reset_accumulators(program, v, before_i, before_f)
-    if bounds[v] + lagged >= bounds[v + 1]:
+    lagged = w.program[first + g * L.EACH_SIZE + L.EACH_LAGGED]
+    w.index[g] = lagged
+    reset_accumulators(w, v, w.before_i, w.before_f)
+    at = w.bounds[v] + lagged
+    if at >= w.bounds[v + 1]:
         return False
-    at = bounds[v] + lagged
-    scratch.slots[4 * v + L.SLOT_CURRENT] = elements[at]
+    w.slots[4 * v + L.SLOT_CURRENT] = w.elements[at]
     if lagged:
-        scratch.slots[4 * v + L.SLOT_PREVIOUS] = elements[at - 1]
-        accumulate(program, v, elements[bounds[v]], before_i, before_f, data)
+        w.slots[4 * v + L.SLOT_PREVIOUS] = w.elements[at - 1]
+        accumulate(w, v, w.elements[w.bounds[v]], w.before_i, w.before_f)
     return True

@@ -8,15 +8,15 @@ the first call of a process.  Set ``FYKE_JIT=0`` to run the kernels as plain Pyt
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.core.caching import IndexDataCacheFile
 
 try:
     import fcntl
@@ -29,14 +29,30 @@ ENABLED = os.environ.get("FYKE_JIT", "1") != "0"
 BOUNDSCHECK = os.environ.get("FYKE_BOUNDSCHECK", "0") == "1"
 
 
+def _digest_of_sources() -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+SOURCES = _digest_of_sources()
+
+
 def jit(function: Function) -> Function:
-    """Compile a kernel on its first call; the result is cached on disk."""
+    """Compile a kernel on its first call; the result is cached on disk.
+
+    Numba takes a cached kernel for current if its own file has not changed, though it has those of
+    other files compiled into it.  Here the sources of all kernels name the cache.
+    """
     if not ENABLED:
         return function
-    compiled: Function = numba.njit(
-        function, cache=not BOUNDSCHECK, boundscheck=BOUNDSCHECK, error_model="numpy"
-    )
-    return compiled
+    compiled: Any = numba.njit(function, cache=not BOUNDSCHECK, boundscheck=BOUNDSCHECK, error_model="numpy")
+    if not BOUNDSCHECK:
+        cache = compiled._cache
+        base = f"{cache._impl.filename_base}-{SOURCES}"
+        cache._cache_file = IndexDataCacheFile(cache._cache_path, base, SOURCES)
+    return cast(Function, compiled)
 
 
 @contextlib.contextmanager
@@ -52,26 +68,3 @@ def compile_lock() -> Iterator[None]:
             yield
         finally:
             fcntl.flock(handle, fcntl.LOCK_UN)
-
-
-def _borrowed(typing_context: Any, array: Any) -> Any:
-    """Return an array without its reference count.
-
-    Numba counts references to every array it takes out of a bundle, atomically; in the inner loops
-    that is most of the time.  A kernel's entry borrows its arrays: the caller keeps them alive.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        borrowed = context.make_array(signature.args[0])(context, builder, value=values[0])
-        borrowed.meminfo = cgutils.get_null_value(borrowed.meminfo.type)
-        borrowed.parent = cgutils.get_null_value(borrowed.parent.type)
-        return borrowed._getvalue()
-
-    return array(array), generate
-
-
-def _itself(array: Any) -> Any:
-    return array
-
-
-borrow: Any = intrinsic(_borrowed) if ENABLED else _itself

@@ -72,6 +72,7 @@ MOVE_SIZE = 9
 # --- check table: a condition, and how to evaluate it ----------------------------------------
 CHECK_CONDITION = 0
 CHECK_EVERY = 1  # 1: for every combination of elements; 0: for the new element alone
+CHECK_STAGE = 1  # of an absence: 2v when an element of v is added, 2v + 1 when v is closed
 CHECK_SIZE = 2
 
 # --- condition table ------------------------------------------------------------------------
@@ -176,6 +177,7 @@ NEED_SAVED = 5
 LIMIT_RUNS = 6
 LIMIT_NODES = 7
 LIMIT_STEPS = 8
+NEED_SCRATCH = 9
 
 # --- cursor: where a kernel call goes on ----------------------------------------------------------
 CURSOR_SEGMENT = 0

@@ -15,8 +15,8 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.external import call_external
 from fyke.engine.kernels.jit import jit
 
-_BIG = np.int64(2**63 - 1)
-_SMALL = np.int64(-(2**63))
+LARGEST = np.int64(2**63 - 1)
+SMALLEST = np.int64(-(2**63))
 
 
 @jit
@@ -46,22 +46,22 @@ def decide(order, operator):
 
 
 @jit
-def correlation(lists, values, first, second, x, y):
+def correlation(w, first, second, x, y):
     """Pearson's correlation of two lists, or NaN flagged by the second result as undefined."""
-    a, a_end = lists[first, x], lists[first, x + 1]
-    b, b_end = lists[second, y], lists[second, y + 1]
+    a, a_end = w.lists[first, x], w.lists[first, x + 1]
+    b, b_end = w.lists[second, y], w.lists[second, y + 1]
     n = a_end - a
     if n != b_end - b or n < 2:
         return 0.0, 1
     mean_x, mean_y = 0.0, 0.0
     for i in range(n):
-        mean_x += values[a + i]
-        mean_y += values[b + i]
+        mean_x += w.values[a + i]
+        mean_y += w.values[b + i]
     mean_x /= n
     mean_y /= n
     xx, yy, xy = 0.0, 0.0, 0.0
     for i in range(n):
-        dx, dy = values[a + i] - mean_x, values[b + i] - mean_y
+        dx, dy = w.values[a + i] - mean_x, w.values[b + i] - mean_y
         xx += dx * dx
         yy += dy * dy
         xy += dx * dy
@@ -73,7 +73,7 @@ def correlation(lists, values, first, second, x, y):
 @jit
 def sum_overflows(x, y):
     """Say whether the sum of two integers leaves int64."""
-    return (y > 0 and x > _BIG - y) or (y < 0 and x < _SMALL - y)
+    return (y > 0 and x > LARGEST - y) or (y < 0 and x < SMALLEST - y)
 
 
 @jit
@@ -81,13 +81,13 @@ def product_overflows(x, y):
     """Say whether the product of two integers leaves int64."""
     if x == 0 or y == 0 or x == 1 or y == 1:
         return False
-    if x == _SMALL or y == _SMALL:
+    if x == SMALLEST or y == SMALLEST:
         return True
     size, other = abs(x), abs(y)
-    if size <= _BIG // other:
+    if size <= LARGEST // other:
         return False
     # The one product beyond the largest integer that fits is the smallest.
-    return (x < 0) == (y < 0) or size != _BIG // other + 1 or _BIG % other != other - 1
+    return (x < 0) == (y < 0) or size != LARGEST // other + 1 or LARGEST % other != other - 1
 
 
 @jit
@@ -99,7 +99,7 @@ def integer_arithmetic(op, x, y):
     if op == L.ADD_I:
         return (np.int64(0), 1) if sum_overflows(x, y) else (x + y, 0)
     if op == L.SUB_I:
-        if (y < 0 and x > _BIG + y) or (y > 0 and x < _SMALL + y):
+        if (y < 0 and x > LARGEST + y) or (y > 0 and x < SMALLEST + y):
             return np.int64(0), 1
         return x - y, 0
     if op == L.MUL_I:
@@ -151,121 +151,121 @@ def float_function(op, x):
 
 
 @jit
-def load_aggregate(op, a, b, state_i, state_f, sp, data, scratch):
+def load_aggregate(w, op, a, b, state_i, state_f, sp):
     """Push the value of an accumulator that starts at slot ``a``; ``b`` is its count, or a column."""
-    scratch.nulls[sp] = 0
+    w.nulls[sp] = 0
     if op == L.ACC_LOAD_I:
-        scratch.stack_i[sp] = state_i[a]
+        w.stack_i[sp] = state_i[a]
         if b >= 0:  # a sum: null without values, or if it has left int64 (the carry says so)
-            scratch.nulls[sp] = 1 if state_i[b] == 0 or state_i[b + 1] != 0 else 0
+            w.nulls[sp] = 1 if state_i[b] == 0 or state_i[b + 1] != 0 else 0
     elif op == L.ACC_LOAD_F:
-        scratch.stack_f[sp] = state_f[a]
-        scratch.nulls[sp] = 1 if state_i[b] == 0 else 0
+        w.stack_f[sp] = state_f[a]
+        w.nulls[sp] = 1 if state_i[b] == 0 else 0
     elif op == L.ACC_AVERAGE:
-        scratch.nulls[sp] = 1 if state_i[b] == 0 else 0
-        scratch.stack_f[sp] = state_f[a] / max(1, state_i[b])
+        w.nulls[sp] = 1 if state_i[b] == 0 else 0
+        w.stack_f[sp] = state_f[a] / max(1, state_i[b])
     elif op == L.ACC_DEVIATION:
-        scratch.nulls[sp] = 1 if state_i[b] < 2 else 0
-        scratch.stack_f[sp] = np.sqrt(state_f[a + 1] / max(1, state_i[b] - 1))
+        w.nulls[sp] = 1 if state_i[b] < 2 else 0
+        w.stack_f[sp] = np.sqrt(state_f[a + 1] / max(1, state_i[b] - 1))
     else:
         p = state_i[a]
-        scratch.nulls[sp] = 1 if p < 0 else 0
+        w.nulls[sp] = 1 if p < 0 else 0
         if op == L.ACC_ELEMENT_I:
-            scratch.stack_i[sp] = data.cols_i[b, max(p, 0)]
+            w.stack_i[sp] = w.cols_i[b, max(p, 0)]
         else:
-            scratch.stack_f[sp] = data.cols_f[b, max(p, 0)]
+            w.stack_f[sp] = w.cols_f[b, max(p, 0)]
 
 
 @jit
-def compare_loads(program, at, op, data, scratch):
+def compare_loads(w, at, op):
     """Return (truth, null) of a comparison of two loaded attributes, the most common condition."""
-    a, b = program[at + 1], program[at + 3]
-    x, y = scratch.slots[program[at + 2]], scratch.slots[program[at + 4]]
+    a, b = w.program[at + 1], w.program[at + 3]
+    x, y = w.slots[w.program[at + 2]], w.slots[w.program[at + 4]]
     if op == L.COMPARE_LOADS_I:
-        null = 0 if data.valid_i[a, x] and data.valid_i[b, y] else 1
-        left, right = data.cols_i[a, x], data.cols_i[b, y]
+        null = 0 if w.valid_i[a, x] and w.valid_i[b, y] else 1
+        left, right = w.cols_i[a, x], w.cols_i[b, y]
         order = -1 if left < right else (1 if left > right else 0)
     else:
-        null = 0 if data.valid_f[a, x] and data.valid_f[b, y] else 1
-        order = compare_floats(data.cols_f[a, x], data.cols_f[b, y])
-    return decide(order, program[at + 5]), null
+        null = 0 if w.valid_f[a, x] and w.valid_f[b, y] else 1
+        order = compare_floats(w.cols_f[a, x], w.cols_f[b, y])
+    return decide(order, w.program[at + 5]), null
 
 
 @jit
-def load(op, a, b, sp, constants, data, scratch):
+def load(w, op, a, b, sp):
     """Push an attribute or a constant."""
-    scratch.nulls[sp] = 0
+    w.nulls[sp] = 0
     if op == L.LOAD_I:
-        at = scratch.slots[b]
-        scratch.stack_i[sp] = data.cols_i[a, at]
-        scratch.nulls[sp] = 0 if data.valid_i[a, at] else 1
+        at = w.slots[b]
+        w.stack_i[sp] = w.cols_i[a, at]
+        w.nulls[sp] = 0 if w.valid_i[a, at] else 1
     elif op == L.LOAD_F:
-        at = scratch.slots[b]
-        scratch.stack_f[sp] = data.cols_f[a, at]
-        scratch.nulls[sp] = 0 if data.valid_f[a, at] else 1
+        at = w.slots[b]
+        w.stack_f[sp] = w.cols_f[a, at]
+        w.nulls[sp] = 0 if w.valid_f[a, at] else 1
     elif op == L.CONST_I:
-        scratch.stack_i[sp] = a
+        w.stack_i[sp] = a
     elif op == L.CONST_F:
-        scratch.stack_f[sp] = constants[a]
+        w.stack_f[sp] = w.constants[a]
     else:
-        scratch.nulls[sp] = 1
-        scratch.stack_i[sp] = 0
-        scratch.stack_f[sp] = 0.0
+        w.nulls[sp] = 1
+        w.stack_i[sp] = 0
+        w.stack_f[sp] = 0.0
 
 
 @jit
-def evaluate(program, constants, condition, before_i, before_f, after_i, after_f, data, scratch):
-    """Return FALSE, TRUE or UNKNOWN: the truth of a condition for the elements in ``scratch.slots``."""
-    row = program[L.HEAD_CONDITION_TABLE] + condition * L.CONDITION_SIZE
-    at = program[L.HEAD_CODE] + program[row + L.CONDITION_CODE] * L.INSTRUCTION_SIZE
-    end = program[L.HEAD_CODE] + program[row + L.CONDITION_CODE_END] * L.INSTRUCTION_SIZE
+def evaluate(w, condition, before_i, before_f, after_i, after_f):
+    """Return FALSE, TRUE or UNKNOWN: the truth of a condition for the elements in ``w.slots``."""
+    row = w.program[L.HEAD_CONDITION_TABLE] + condition * L.CONDITION_SIZE
+    at = w.program[L.HEAD_CODE] + w.program[row + L.CONDITION_CODE] * L.INSTRUCTION_SIZE
+    end = w.program[L.HEAD_CODE] + w.program[row + L.CONDITION_CODE_END] * L.INSTRUCTION_SIZE
     sp = 0
     while at < end:
-        op = program[at]
-        a, b = program[at + 1], program[at + 2]
+        op = w.program[at]
+        a, b = w.program[at + 1], w.program[at + 2]
         if op >= L.COMPARE_LOADS_I:
-            truth, null = compare_loads(program, at, op, data, scratch)
-            scratch.stack_i[sp] = truth
-            scratch.nulls[sp] = null
+            truth, null = compare_loads(w, at, op)
+            w.stack_i[sp] = truth
+            w.nulls[sp] = null
             sp += 1
         elif op <= L.NULL:
-            load(op, a, b, sp, constants, data, scratch)
+            load(w, op, a, b, sp)
             sp += 1
         elif op < L.LENGTH:
-            if program[at + 3] == 0:
-                load_aggregate(op, a, b, before_i, before_f, sp, data, scratch)
+            if w.program[at + 3] == 0:
+                load_aggregate(w, op, a, b, before_i, before_f, sp)
             else:
-                load_aggregate(op, a, b, after_i, after_f, sp, data, scratch)
+                load_aggregate(w, op, a, b, after_i, after_f, sp)
             sp += 1
         elif op == L.LENGTH:
-            scratch.stack_i[sp] = scratch.lengths[a]
-            scratch.nulls[sp] = 0
+            w.stack_i[sp] = w.lengths[a]
+            w.nulls[sp] = 0
             sp += 1
         else:
-            sp = operate(program, at, op, constants, data, scratch, sp)
+            sp = operate(w, at, op, sp)
         at += L.INSTRUCTION_SIZE
-    if scratch.nulls[0]:
+    if w.nulls[0]:
         return L.UNKNOWN
-    return L.TRUE if scratch.stack_i[0] != 0 else L.FALSE
+    return L.TRUE if w.stack_i[0] != 0 else L.FALSE
 
 
 @jit
-def operate(program, at, op, constants, data, scratch, sp):
+def operate(w, at, op, sp):
     """Apply an operator to the top of the stack and return the new height."""
-    stack_i, stack_f, nulls = scratch.stack_i, scratch.stack_f, scratch.nulls
+    stack_i, stack_f, nulls = w.stack_i, w.stack_f, w.nulls
     top, under = sp - 1, sp - 2
     if op <= L.SCALE_TO_FLOAT:
         if op == L.TO_FLOAT:
             stack_f[top] = float(stack_i[top])
         elif op == L.SCALE_UP:
-            scaled, overflow = integer_arithmetic(L.MUL_I, stack_i[top], program[at + 1])
+            scaled, overflow = integer_arithmetic(L.MUL_I, stack_i[top], w.program[at + 1])
             stack_i[top] = scaled
             nulls[top] |= overflow
         else:
-            stack_f[top] = stack_i[top] / constants[program[at + 1]]
+            stack_f[top] = stack_i[top] / w.constants[w.program[at + 1]]
         return sp
     if op == L.NEG_I:
-        nulls[top] |= 1 if stack_i[top] == _SMALL else 0
+        nulls[top] |= 1 if stack_i[top] == SMALLEST else 0
         stack_i[top] = -stack_i[top]
         return sp
     if op == L.NEG_F:
@@ -295,26 +295,26 @@ def operate(program, at, op, constants, data, scratch, sp):
         return numeric_function(op, stack_i, stack_f, nulls, sp)
     if op < L.CORRELATION:
         return choice(op, stack_i, stack_f, nulls, sp)
-    return list_or_user_function(program, at, op, data, scratch, sp)
+    return list_or_user_function(w, at, op, sp)
 
 
 @jit
-def list_or_user_function(program, at, op, data, scratch, sp):
+def list_or_user_function(w, at, op, sp):
     """CORRELATION of two lists, or CALL of a registered function."""
     if op == L.CORRELATION:
-        x, y = scratch.slots[program[at + 2]], scratch.slots[program[at + 4]]
-        value, null = correlation(data.lists, data.values, program[at + 1], program[at + 3], x, y)
-        scratch.stack_f[sp] = value
-        scratch.nulls[sp] = null
+        x, y = w.slots[w.program[at + 2]], w.slots[w.program[at + 4]]
+        value, null = correlation(w, w.program[at + 1], w.program[at + 3], x, y)
+        w.stack_f[sp] = value
+        w.nulls[sp] = null
         return sp + 1
-    count = program[at + 2]
+    count = w.program[at + 2]
     first = sp - count
     missing = 0
     for k in range(first, sp):
-        missing |= scratch.nulls[k]
+        missing |= w.nulls[k]
     if missing == 0:
-        scratch.stack_f[first] = call_external(data.addresses[program[at + 1]], count, scratch.stack_f, first)
-    scratch.nulls[first] = missing
+        w.stack_f[first] = call_external(w.addresses[w.program[at + 1]], count, w.stack_f, first)
+    w.nulls[first] = missing
     return first + 1
 
 
@@ -347,9 +347,9 @@ def saturated(x):
     if x != x:
         return np.int64(0)
     if x >= 9223372036854775808.0:
-        return _BIG
+        return LARGEST
     if x <= -9223372036854775808.0:
-        return _SMALL
+        return SMALLEST
     return np.int64(x)
 
 
@@ -358,7 +358,7 @@ def numeric_function(op, stack_i, stack_f, nulls, sp):
     """Functions of one number."""
     top = sp - 1
     if op == L.ABS_I:
-        nulls[top] |= 1 if stack_i[top] == _SMALL else 0
+        nulls[top] |= 1 if stack_i[top] == SMALLEST else 0
         stack_i[top] = abs(stack_i[top])
     elif op == L.FLOOR or op == L.CEIL:
         stack_i[top] = saturated(np.floor(stack_f[top]) if op == L.FLOOR else np.ceil(stack_f[top]))
