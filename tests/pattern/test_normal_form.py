@@ -282,7 +282,7 @@ def test_partition(
 ) -> None:
     for strategy in strategies:
         form = analysed(f"PATTERN {pattern} WHERE {strategy.value} {{ {conditions} }} WITHIN 10").form
-        assert form.partition == partition, strategy
+        assert form.split == partition, strategy
 
 
 def test_a_window_of_events_counts_those_of_the_written_partition() -> None:

@@ -88,7 +88,7 @@ class AutomatonCall:
             elements=np.zeros(self.longest, np.int64),
             bounds=np.zeros(variables + 1, np.int64),
             fill=np.zeros(variables + 1, np.int64),
-            index=np.zeros(variables + 1, np.int64),
+            places=np.zeros(variables + 1, np.int64),
             before_i=np.zeros(numbers, np.int64),
             before_f=np.zeros(reals, np.float64),
             after_i=np.zeros(numbers, np.int64),

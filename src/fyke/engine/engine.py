@@ -28,6 +28,7 @@ from fyke.language.ast import Strategy, WindowKind
 from fyke.plan.plan import Plan
 
 _END_OF_TIME = 2**63 - 1
+_NAN = float("nan")  # one object: Python finds it again only as itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +112,17 @@ class Engine:
         feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
         matches, runs = self._read(state, feed, data, ranks, places, counters)
         waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
-        ready, waiting = self._split_ready(waiting, feed, ordered)
-        ready, last_ends = self._choose(ready, segments, ordered, data, ranks, state)
+        certain, waiting = self._split_certain(waiting, feed, ordered)
+        chosen = self._choose(certain, segments, data, ranks)
+        if self.plan.output == "non_overlap":
+            chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
+            ready, chosen = self._split_in_order(chosen, feed, ordered)
+            ready, last_ends = self._non_overlap(ready, ordered, state, feed)
+        else:
+            ready, chosen, last_ends = chosen, no_matches(), None
         counters.matches = len(ready)
         found = Found(ready, ordered.table, ordered.events, counters)
-        return self._keep(ordered, read, segments, feed, runs, waiting, last_ends), found
+        return self._keep(ordered, read, segments, feed, runs, waiting, chosen, last_ends), found
 
     def _without_late(self, state: State, batch: pa.Table, counters: Counters) -> pa.Table:
         if state.watermark is None or batch.num_rows == 0:
@@ -156,37 +163,68 @@ class Engine:
 
     # --- what may still change --------------------------------------------------------
 
-    def _split_ready(self, matches: MatchSet, feed: Feed, ordered: Ordered) -> tuple[MatchSet, MatchSet]:
-        """Part matches into those that are certain and those that later events may rule out."""
+    def _split_certain(self, matches: MatchSet, feed: Feed, ordered: Ordered) -> tuple[MatchSet, MatchSet]:
+        """Part matches into those that are certain and those that later events may rule out.
+
+        Nothing later than a window behind its first event can touch a match.
+        """
         if feed.flush or len(matches) == 0 or not self._waits():
             return matches, no_matches()
+        if self._counts_events():
+            reach = ordered.events[L.EVENT_INDEX][matches.first]
+        else:
+            reach = ordered.events[L.EVENT_END][matches.first]
+        return self._split_past(matches, reach, feed, ordered)
+
+    def _split_in_order(self, matches: MatchSet, feed: Feed, ordered: Ordered) -> tuple[MatchSet, MatchSet]:
+        """Part matches into those before which, in the order of non_overlap, no other can still come.
+
+        That order is by end, and every match with the same or an earlier end is certain one window
+        behind it.
+        """
+        if feed.flush or len(matches) == 0:
+            return matches, no_matches()
+        reach = matches.spans(ordered.events)[1]
+        if self._counts_events():
+            ends, codes = ordered.events[L.EVENT_END], ordered.events[L.EVENT_SEGMENT]
+            moments = np.stack((codes, ends), axis=1)
+            moment = np.unique(moments, axis=0, return_inverse=True)[1].reshape(-1)
+            last = np.zeros(len(moment), np.int64)
+            np.maximum.at(last, moment, ordered.events[L.EVENT_INDEX])
+            # Of events at one time, the last one: matches that end there are all in order then.
+            latest = np.maximum.reduceat(matches.positions, matches.offsets[:-1])
+            reach = last[moment[latest]]
+        return self._split_past(matches, reach, feed, ordered)
+
+    def _split_past(
+        self, matches: MatchSet, reach: Array, feed: Feed, ordered: Ordered
+    ) -> tuple[MatchSet, MatchSet]:
+        """Part matches by whether a window behind ``reach`` (a time, or an event's number) has passed."""
         window = self.analysed.window
         if window is None:
             return no_matches(), matches
-        assert self.analysed.form.window is not None
-        if self.analysed.form.window.kind is WindowKind.EVENTS:
+        if self._counts_events():
             numbers, codes = ordered.events[L.EVENT_INDEX], ordered.events[L.EVENT_SEGMENT]
             seen = np.full(int(codes.max(initial=0)) + 2, -1, np.int64)
             done = ordered.events[L.EVENT_END] <= feed.now
             np.maximum.at(seen, codes[done], numbers[done])
-            reach = matches.offsets[1:] - 1 if self.plan.output == "non_overlap" else matches.offsets[:-1]
-            at = matches.positions[reach]
-            certain = seen[codes[at]] >= numbers[at] + window - 1
+            past = seen[codes[matches.first]] - reach >= window - 1
         else:
-            # The last moment that can matter: a window behind the first event, or behind the end.
-            row = L.EVENT_END
-            if self.plan.output == "non_overlap":
-                moment = matches.spans(ordered.events)[1]
-            else:
-                moment = ordered.events[row][matches.first]
-            certain = (
-                moment <= feed.now - window if feed.now >= window - 2**62 else np.zeros(len(matches), bool)
-            )
-        return matches.select(certain), matches.select(~certain)
+            past = reach <= max(feed.now - window, -(2**63))
+        return matches.select(past), matches.select(~past)
+
+    def _counts_events(self) -> bool:
+        window = self.analysed.form.window
+        return window is not None and window.kind is WindowKind.EVENTS
 
     def _waits(self) -> bool:
-        """Say whether a match can be ruled out by events after it."""
-        if self.plan.output == "non_overlap" or self.analysed.form.strategy is Strategy.ROBUST:
+        """Say whether a match can be ruled out by events after it.
+
+        Of two alternatives that find one match, a greedy one may find it later.
+        """
+        if self.analysed.form.strategy is Strategy.ROBUST:
+            return True
+        if self.analysed.form.strategy is Strategy.GREEDY and len(self.programs) > 1:
             return True
         for program in self.programs:
             positive = (1 << program.positives) - 1
@@ -202,12 +240,10 @@ class Engine:
         self,
         matches: MatchSet,
         segments: Array,
-        ordered: Ordered,
         data: Data,
         ranks: dict[str, int],
-        state: State,
-    ) -> tuple[MatchSet, pa.Table | None]:
-        """Apply robust selection, absences, the union of alternatives and the output format, one by one."""
+    ) -> MatchSet:
+        """Apply robust selection, absences and the union of alternatives, one by one."""
         segment = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
         keep = np.ones(len(matches), bool)
         for number, program in enumerate(self.programs):
@@ -222,14 +258,10 @@ class Engine:
                 chosen &= self._absent(program, part, segments, segment[mine], data, ranks)
             keep[mine] = chosen
         if not keep.all():
-            matches, segment = matches.select(keep), segment[keep]
+            matches = matches.select(keep)
         if len(self.programs) > 1 and len(matches):
-            repeated = duplicates(matches)
-            if repeated.any():
-                matches, segment = matches.select(~repeated), segment[~repeated]
-        if self.plan.output == "non_overlap":
-            return self._non_overlap(matches, segment, segments, ordered, state)
-        return matches, None
+            matches = matches.select(~duplicates(matches))
+        return matches
 
     def _absent(
         self,
@@ -254,24 +286,20 @@ class Engine:
         return keep.astype(bool)
 
     def _non_overlap(
-        self, matches: MatchSet, segment: Array, segments: Array, ordered: Ordered, state: State
+        self, matches: MatchSet, ordered: Ordered, state: State, feed: Feed
     ) -> tuple[MatchSet, pa.Table]:
         """Keep, partition by partition, matches that start after the last kept one ended ([N] 2)."""
         partition = list(self.analysed.form.partition)
         codes = ordered.events[L.EVENT_SEGMENT][matches.first] if len(matches) else np.zeros(0, np.int64)
-        number, owner = np.unique(codes, return_inverse=True)
-        last_ends = np.zeros((len(number) + 1, 2), np.int64)
-        known: dict[tuple[object, ...], int] = {}
-        if state.last_ends is not None:
-            known = {
-                tuple(row[name] for name in partition): row["end"] for row in state.last_ends.to_pylist()
-            }
-        heads = [int(matches.first[np.flatnonzero(owner == k)[0]]) for k in range(len(number))]
-        values = [
-            tuple(row.values())
-            for row in ordered.table.select(partition).take(pa.array(heads, pa.int64())).to_pylist()
-        ]
-        values = values if partition else [()] * len(heads)
+        _, heads, owner = np.unique(codes, return_index=True, return_inverse=True)
+        last_ends = np.zeros((len(heads) + 1, 2), np.int64)
+        before = state.last_ends
+        known = (
+            {}
+            if before is None
+            else dict(zip(_keys(before, partition), before["end"].to_pylist(), strict=True))
+        )
+        values = _keys(ordered.table.take(pa.array(matches.first[heads])), partition)
         for k, value in enumerate(values):
             if value in known:
                 last_ends[k] = known[value], 1
@@ -279,6 +307,10 @@ class Engine:
         starts, ends = matches.spans(ordered.events)
         keep = greedy_cover(order, owner.astype(np.int64), starts, ends, last_ends)
         known |= {value: int(last_ends[k, 0]) for k, value in enumerate(values)}
+        window = self.analysed.window
+        if window is not None and not self._counts_events():
+            # A match still to come ends later than a window ago and is no longer than a window.
+            known = {value: end for value, end in known.items() if end > feed.now - 2 * window}
         rows = [{**dict(zip(partition, value, strict=True)), "end": end} for value, end in known.items()]
         kinds = [(name, ordered.table.schema.field(name).type) for name in partition]
         return matches.select(order[keep[order]]), pa.Table.from_pylist(
@@ -295,6 +327,7 @@ class Engine:
         feed: Feed,
         runs: list[RunState],
         waiting: MatchSet,
+        chosen: MatchSet,
         last_ends: pa.Table | None,
     ) -> State:
         """Return the state after a call: rows that are unread, or within a window of the watermark."""
@@ -302,8 +335,8 @@ class Engine:
             return replace(empty_state(ordered.table.schema), last_ends=last_ends)
         for begin, _, end in segments[:, :3]:
             read[begin:end] = True
-        keep = ~read | self._still_visible(ordered, feed)
-        used = [node.nodes[:, 0] for node in runs] + [waiting.positions]
+        keep = ~read | self._still_visible(ordered, read, feed)
+        used = [node.nodes[:, 0] for node in runs] + [waiting.positions, chosen.positions]
         keep[np.concatenate(used)] = True
         places = np.cumsum(keep) - 1
         moved = []
@@ -318,6 +351,7 @@ class Engine:
             ordered.events[L.EVENT_INDEX][keep],
             tuple(moved),
             waiting.moved(places),
+            chosen.moved(places),
             feed.now,
             last_ends,
         )
@@ -328,7 +362,7 @@ class Engine:
             rebase_positions(code, runs.integers, len(runs.integers), places)
         return runs
 
-    def _still_visible(self, ordered: Ordered, feed: Feed) -> Array:
+    def _still_visible(self, ordered: Ordered, read: Array, feed: Feed) -> Array:
         """Say which read rows an absence, or the numbering of events, may still look at."""
         window = self.analysed.form.window
         length = self.analysed.window
@@ -337,10 +371,19 @@ class Engine:
         if window.kind is WindowKind.EVENTS:
             codes, numbers = ordered.events[L.EVENT_SEGMENT], ordered.events[L.EVENT_INDEX]
             newest = np.full(int(codes.max(initial=0)) + 2, -1, np.int64)
-            np.maximum.at(newest, codes, numbers)
+            np.maximum.at(newest, codes[read], numbers[read])
             return np.asarray(numbers > newest[codes] - 2 * length)
-        margin = 2 * length if self._waits() else length
+        waits = self._waits() or self.plan.output == "non_overlap"
+        margin = 2 * length if waits else length
         return np.asarray(ordered.events[L.EVENT_END] >= max(feed.now - margin, -(2**63)))
+
+
+def _keys(rows: pa.Table, partition: list[str]) -> list[tuple[object, ...]]:
+    """Return the partition values of rows, such that NaN is found again."""
+    if not partition:
+        return [()] * rows.num_rows
+    columns = [rows.column(name).to_pylist() for name in partition]
+    return [tuple(_NAN if value != value else value for value in row) for row in zip(*columns, strict=True)]
 
 
 def _segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:

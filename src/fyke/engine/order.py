@@ -36,7 +36,7 @@ def order_rows(table: pa.Table, plan: Plan, *, sorted_rows: bool = False) -> Ord
     """Sort a prepared batch; with ``sorted_rows`` its order within each partition is right already."""
     analysed = plan.pushed.analysed
     schema, strict = analysed.schema, analysed.form.strategy is Strategy.STRICT
-    codes = partition_codes(table, analysed.form.partition)
+    codes = partition_codes(table, plan.pushed.split)
     segment_codes = np.zeros_like(codes) if strict else codes
     ends = times(table.column(schema.end))
     permutation = np.arange(len(codes)) if sorted_rows else _by_time(ends)
@@ -196,7 +196,7 @@ def _event_array(table: pa.Table, plan: Plan, codes: Array, ranks: Array, segmen
     events[L.EVENT_END] = times(table.column(schema.end))
     events[L.EVENT_START] = events[L.EVENT_END] if schema.points else times(table.column(schema.start))
     roles = table.column(ROLES).to_numpy()
-    events[L.EVENT_ROLES] = np.where(codes < 0, 0, roles) if analysed.form.partition else roles
+    events[L.EVENT_ROLES] = np.where(codes < 0, 0, roles) if plan.pushed.split else roles
     events[L.EVENT_SEGMENT] = codes
     events[L.EVENT_LOW], events[L.EVENT_HIGH] = _before_ranks(events, ranks, schema)
     window = analysed.form.window

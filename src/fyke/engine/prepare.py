@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.order import times
 from fyke.language.ast import Expression, Reference, walk
 from fyke.plan.plan import ROLES, every_row_counts, physical
 from fyke.plan.pushdown import Pushed
@@ -25,21 +26,32 @@ def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
 def prepare(table: pa.Table, pushed: Pushed) -> pa.Table:
     """Return the prepared batch of a table: needed attributes, roles, derived columns.
 
-    Rows that can play no role are left out where they do not matter ([S] 5.2.1).
+    Rows that can play no role are left out where they do not matter ([S] 5.2.1).  Where times are
+    equal every column has a say in the processing order, so then all come along.
     """
     roles = _roles(table, pushed)
-    if not every_row_counts(pushed):
-        relevant = np.flatnonzero(roles)
-        if len(relevant) < len(roles):
-            used = dict.fromkeys((*pushed.needed, *_mentioned(pushed)))
-            table, roles = table.select(list(used)).take(pa.array(relevant)), roles[relevant]
-    columns = {name: table.column(name) for name in pushed.needed}
+    schema = pushed.analysed.schema
+    ends = times(table.column(schema.end))
+    relevant = slice(None) if every_row_counts(pushed) else np.flatnonzero(roles)
+    carried = dict.fromkeys(pushed.needed)
+    if not _all_different(ends[relevant]):
+        carried |= dict.fromkeys(schema.order_columns())
+    if not isinstance(relevant, slice) and len(relevant) < len(roles):
+        used = dict.fromkeys((*carried, *_mentioned(pushed)))
+        table, roles = table.select(list(used)).take(pa.array(relevant)), roles[relevant]
+    columns = {name: table.column(name) for name in carried}
     columns[ROLES] = pa.chunked_array([pa.array(roles)])
     for derived in pushed.derived:
         name = physical(derived)
         if name not in columns:
             columns[name] = pa.chunked_array([_derive(table, derived.expression)])
     return pa.table(columns)
+
+
+def _all_different(ends: Array) -> bool:
+    if len(ends) > 1 and not bool((ends[1:] > ends[:-1]).all()):
+        ends = np.sort(ends)
+    return bool((ends[1:] != ends[:-1]).all())
 
 
 def _mentioned(pushed: Pushed) -> set[str]:

@@ -55,6 +55,8 @@ class State:
         The live runs, by alternative.
     waiting
         Matches of the positive part that later events may still rule out.
+    chosen
+        For non_overlap: matches that are certain, but may not be the next in order.
     watermark
         Every event up to this end time has been read; None before the first batch.
     last_ends
@@ -66,6 +68,7 @@ class State:
     index: Array
     runs: tuple[RunState, ...]
     waiting: MatchSet = field(default_factory=no_matches)
+    chosen: MatchSet = field(default_factory=no_matches)
     watermark: int | None = None
     last_ends: pa.Table | None = None
 

@@ -19,8 +19,8 @@ from fyke.pattern.check import Checker
 from fyke.pattern.contradictions import check_window_holds, find_contradiction
 from fyke.pattern.expand import expand
 from fyke.pattern.kinds import comparable, kind_of
-from fyke.pattern.normal_form import Absence, Alternative, Condition, NormalForm
-from fyke.pattern.partition import chained_attributes, without_equalities
+from fyke.pattern.normal_form import Alternative, NormalForm
+from fyke.pattern.partition import chained_attributes, drop_implied
 from fyke.pattern.place_conditions import absent_names, classify, place_conditions, spell_out_groups
 from fyke.pattern.returns import Output, analyse_returns
 from fyke.pattern.schema import EventSchema
@@ -67,13 +67,17 @@ def analyse(
     conditions = tuple(classify(conjunct, scope) for conjunct in conjuncts)
     alternatives = tuple(place_conditions(shape, conditions, scope) for shape in shapes)
     chained = chained_attributes(alternatives, query.strategy, query.window)
-    partition = tuple(dict.fromkeys((*equivalences, *chained)))
-    alternatives = tuple(_partitioned(alternative, partition) for alternative in alternatives)
+    alternatives = tuple(drop_implied(alternative, equivalences) for alternative in alternatives)
     check_window_holds(alternatives, query.window, query.text)
     _check_absences_end(alternatives, query)
-    output = analyse_returns(query, scope, alternatives, partition)
+    output = analyse_returns(query, scope, alternatives, equivalences)
     form = NormalForm(
-        alternatives, partition, query.strategy, query.window, fingerprint(query, conjuncts, equivalences)
+        alternatives,
+        equivalences,
+        query.strategy,
+        query.window,
+        fingerprint(query, conjuncts, equivalences),
+        tuple(dict.fromkeys((*equivalences, *chained))),
     )
     return Analysed(query, schema, form, _window(query, schema), output, functions or {})
 
@@ -114,15 +118,6 @@ def _conjuncts(query: Query, scope: Scope) -> tuple[Expression, ...]:
             checker.condition(conjunct)
             conjuncts.append(spell_out_groups(conjunct, scope))
     return tuple(conjuncts)
-
-
-def _partitioned(alternative: Alternative, partition: tuple[str, ...]) -> Alternative:
-    def absence(each: Absence) -> Absence:
-        kept = without_equalities(each.conditions, partition)
-        return replace(each, conditions=kept, absences=tuple(map(absence, each.absences)))
-
-    kept: tuple[Condition, ...] = without_equalities(alternative.conditions, partition)
-    return replace(alternative, conditions=kept, absences=tuple(map(absence, alternative.absences)))
 
 
 def _check_absences_end(alternatives: tuple[Alternative, ...], query: Query) -> None:

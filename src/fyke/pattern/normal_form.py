@@ -85,8 +85,9 @@ class Alternative:
 class NormalForm:
     """The union of ``alternatives``, each under ``strategy`` by itself, within ``window``.
 
-    ``partition`` are the attributes on which all events of a match, and of an absence beside it,
-    agree and are not null.  ``fingerprint`` identifies the query's meaning.
+    ``partition`` are the attributes on which ``[x]`` makes all events of a match, and of an absence
+    beside it, agree and be not null.  ``split`` adds those on which equality chains make them agree:
+    the work may be parted by them.  ``fingerprint`` identifies the query's meaning.
     """
 
     alternatives: tuple[Alternative, ...]
@@ -94,3 +95,4 @@ class NormalForm:
     strategy: Strategy
     window: Window | None
     fingerprint: str
+    split: tuple[str, ...] = ()

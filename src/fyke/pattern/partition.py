@@ -1,6 +1,6 @@
-"""Equality chains to partition attributes ([S] 5.2.3).
+"""Equality chains to attributes that part the work ([S] 5.2.3).
 
-``[x]`` says it outright.  Conjuncts ``a.x = b.x`` say the same when they connect every variable of
+``[x]`` says it outright.  Conjuncts ``a.x = b.x`` come to the same when they connect every variable of
 every alternative, absences included.  Under strategies that select as they read, the chain must
 also connect every set of variables a run can hold on its way: otherwise a run could bind an event
 of another partition before the condition that forbids it can be decided, and partitioning first
@@ -11,6 +11,7 @@ that ``[x]`` names, so there a chain is left what it is: a condition.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from fyke.language.ast import Binary, Expression, Index, Reference, Strategy, Window, WindowKind
 from fyke.pattern.normal_form import Absence, Alternative, Condition
@@ -57,16 +58,19 @@ def chained_attributes(
     return tuple(common or ())
 
 
-def without_equalities(
-    conditions: tuple[Condition, ...], partition: tuple[str, ...]
-) -> tuple[Condition, ...]:
-    """Drop the conjuncts that the partition attributes already guarantee."""
+def drop_implied(alternative: Alternative, attributes: tuple[str, ...]) -> Alternative:
+    """Drop the conjuncts that hold anyway once all events agree on ``attributes``."""
 
-    def implied(condition: Condition) -> bool:
-        edge = equality(condition.expression)
-        return edge is not None and edge[0] in partition
+    def kept(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        edges = ((condition, equality(condition.expression)) for condition in conditions)
+        return tuple(condition for condition, edge in edges if edge is None or edge[0] not in attributes)
 
-    return tuple(condition for condition in conditions if not implied(condition))
+    def absence(each: Absence) -> Absence:
+        nested = tuple(map(absence, each.absences))
+        return replace(each, conditions=kept(each.conditions), absences=nested)
+
+    absences = tuple(map(absence, alternative.absences))
+    return replace(alternative, conditions=kept(alternative.conditions), absences=absences)
 
 
 def _edges(conditions: tuple[Condition, ...]) -> dict[str, set[tuple[str, str]]]:

@@ -108,9 +108,9 @@ def _row_text(expression: Expression) -> str:
 
 def _matching(pushed: Pushed, engine: str, output: str) -> list[str]:
     form = pushed.analysed.form
-    apart = form.partition and form.strategy is not Strategy.STRICT
+    apart = pushed.split and form.strategy is not Strategy.STRICT
     schema = pushed.analysed.schema
-    by = ", ".join(form.partition) if apart else "nothing: one stream"
+    by = ", ".join(pushed.split) if apart else "nothing: one stream"
     window = "none"
     if form.window is not None:
         unit = " events" if form.window.kind is WindowKind.EVENTS else " units of the time column"

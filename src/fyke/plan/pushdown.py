@@ -25,6 +25,7 @@ from fyke.language.unparse import unparse_expression
 from fyke.pattern.analyse import Analysed
 from fyke.pattern.check import is_aggregate
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
+from fyke.pattern.partition import drop_implied
 
 EVENT = ""  # the variable of an expression over a row by itself
 MAX_ROLES = 63
@@ -56,8 +57,9 @@ class Derived:
 class Pushed:
     """An analysed query split into what rows decide alone and what only several events decide.
 
-    In ``alternatives`` each condition refers to derived columns by name, and ``roles_of`` gives the
-    role bit of each variable of each alternative, by (alternative, variable name).
+    The work is parted by the attributes of ``split``.  In ``alternatives`` each condition refers to
+    derived columns by name, and ``roles_of`` gives the role bit of each variable of each alternative,
+    by (alternative, variable name).
     """
 
     analysed: Analysed
@@ -66,6 +68,7 @@ class Pushed:
     alternatives: tuple[Alternative, ...]
     roles_of: dict[tuple[int, str], int]
     needed: tuple[str, ...]
+    split: tuple[str, ...]
 
 
 class _Collector:
@@ -135,12 +138,15 @@ class _Collector:
         return Reference(element.variable, (self.derived[key].name,), element.index, place=expression.place)
 
 
-def push_down(analysed: Analysed) -> Pushed:
+def push_down(analysed: Analysed, output: str = "all") -> Pushed:
     """Split an analysed query into roles, derived columns and conditions over several events."""
     collector = _Collector(analysed)
+    # Matches overlap within the partition that [x] names, so it must stay in one piece for that.
+    split = analysed.form.partition if output == "non_overlap" else analysed.form.split
     roles_of: dict[tuple[int, str], int] = {}
     alternatives = []
-    for number, alternative in enumerate(analysed.form.alternatives):
+    for number, whole in enumerate(analysed.form.alternatives):
+        alternative = drop_implied(whole, split)
         types = {variable.name: variable.type for variable in alternative.variables}
         for variable in alternative.variables:
             roles_of[number, variable.name] = collector.role(variable, alternative.conditions)
@@ -155,7 +161,8 @@ def push_down(analysed: Analysed) -> Pushed:
         tuple(collector.derived.values()),
         tuple(alternatives),
         roles_of,
-        needed_columns(analysed),
+        needed_columns(analysed, split),
+        split,
     )
 
 
@@ -202,14 +209,14 @@ def _about_row(expression: Expression) -> Expression:
     return map_references(expression, lambda r: replace(r, variable=EVENT, index=Index.NONE))
 
 
-def needed_columns(analysed: Analysed) -> tuple[str, ...]:
+def needed_columns(analysed: Analysed, split: tuple[str, ...]) -> tuple[str, ...]:
     """Return the attributes that rows of the result are made of, in schema order.
 
     They are also what identifies a bound row in ``match_id``: the partition attributes, the order
     key, the type, and whatever the conditions and RETURN mention.  Without RETURN, every attribute.
     """
     schema = analysed.schema
-    mentioned = {*analysed.form.partition, *schema.time, *schema.tie_breaker}
+    mentioned = {*split, *schema.time, *schema.tie_breaker}
     if schema.type_column is not None:
         mentioned.add(schema.type_column)
     expressions: list[Expression] = [column.expression for column in analysed.output.columns]

@@ -77,7 +77,7 @@ class _Walk:
 
     def __init__(self, plan: Plan, engine: Engine, builder: ResultBuilder) -> None:
         form = plan.pushed.analysed.form
-        self.partition = () if form.strategy is Strategy.STRICT else form.partition
+        self.partition = () if form.strategy is Strategy.STRICT else plan.pushed.split
         self.end = plan.pushed.analysed.schema.end
         self.engine, self.builder = engine, builder
         self.state: State | None = None

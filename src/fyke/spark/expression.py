@@ -269,6 +269,8 @@ def _call(function: str, arguments: list[_Part]) -> _Part:
         # Spark's abs raises for the smallest integer.
         value = _wide(arguments[0])
         return _Part(f"if({value} < 0, try_subtract(0L, {value}), {value})", arguments[0].sort)
+    if function in ("floor", "ceil", "round") and arguments[0].sort is not _Sort.OTHER:
+        return _rounded(function, arguments)
     sort = _Sort.OTHER
     if function in _OF_ONE_TYPE:
         arguments = _of_one_zone(arguments)
@@ -281,6 +283,22 @@ def _call(function: str, arguments: list[_Part]) -> _Part:
     name = _RENAMED.get(function, function)
     plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name) is not None
     return _Part(f"{name if plain else identifier(name)}({', '.join(each.sql for each in arguments)})", sort)
+
+
+def _rounded(function: str, arguments: list[_Part]) -> _Part:
+    """Return floor, ceil or round; what does not fit into 64 bits saturates (floats) or is null."""
+    value, digits = arguments[0], "".join(f", {each.sql}" for each in arguments[1:])
+    if value.sort is _Sort.INTEGER:
+        whole = f"TRY_CAST({function}(CAST({value.sql} AS DECIMAL(20, 0)){digits}) AS BIGINT)"
+        return _Part(whole, _Sort.INTEGER)
+    if function == "round":
+        return _Part(f"round({_wide(value)}{digits})", value.sort)
+    if value.sort is _Sort.DECIMAL:
+        return _Part(f"TRY_CAST({function}({value.sql}) AS BIGINT)", _Sort.INTEGER)
+    number = _wide(value)
+    cases = f"WHEN isnan({number}) THEN 0L WHEN {number} >= {2.0**63}D THEN {2**63 - 1}L "
+    cases += f"WHEN {number} < {-(2.0**63)}D THEN {-(2**63)}L ELSE {function}({number})"
+    return _Part(f"CASE {cases} END", _Sort.INTEGER)
 
 
 def _predicate(node: In | Between | Like | IsNull, part: Callable[[Expression], _Part]) -> str:

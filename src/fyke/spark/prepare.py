@@ -146,7 +146,7 @@ def distributed(frame: DataFrame, pushed: Pushed) -> DataFrame:
     if not every_row_counts(pushed):
         frame = frame.where(f"{ROLES} <> 0")
     strict = form.strategy is Strategy.STRICT
-    keys = [] if strict else [F.col(quote(name)) for name in form.partition]
+    keys = [] if strict else [F.col(quote(name)) for name in pushed.split]
     if keys:
         for key in keys:
             frame = frame.where(key.isNotNull())

@@ -43,6 +43,19 @@ def expired(w, run, event):
 
 
 @jit
+def outlived(w, run, last, now):
+    """Say whether no event behind ``last``, all of them later than ``now``, can be bound by a run."""
+    kind, window = w.program[L.HEAD_WINDOW_KIND], w.program[L.HEAD_WINDOW]
+    if kind == L.WINDOW_TIME:
+        start = run[L.RUN_START]
+        return now > start and np.uint64(now) - np.uint64(start) >= np.uint64(window)
+    if kind == L.WINDOW_EVENTS and w.program[L.HEAD_STRATEGY] != L.STRICT:
+        first = w.events[L.EVENT_INDEX, run[L.RUN_FIRST]]
+        return w.events[L.EVENT_INDEX, last] - first >= window - 1
+    return False  # under strict contiguity the rows of a segment are not of one partition
+
+
+@jit
 def fill_slots(w, run):
     """Set the slots and lengths of all variables from a run."""
     for v in range(w.program[L.HEAD_VARIABLES]):
@@ -416,20 +429,15 @@ def pass_through(w, event):
 
 
 @jit
-def end_segment(w, flush, now):
-    """End or save the runs of a partition whose events have been read; resumable."""
+def end_segment(w, flush, now, last):
+    """End or save the runs of a partition whose events up to ``last`` have been read; resumable."""
     while w.cursor[L.CURSOR_RUN] < w.cursor[L.CURSOR_LIVE]:
         r = w.cursor[L.CURSOR_RUN]
         run = w.runs_i[r]
         status = room(w, run[L.RUN_STATE], run[L.RUN_NODE])
         if status != L.DONE:
             return status
-        past = (
-            w.program[L.HEAD_WINDOW_KIND] == L.WINDOW_TIME
-            and now > run[L.RUN_START]
-            and not span_fits(w, run[L.RUN_START], now)
-        )
-        if flush or past:
+        if flush or outlived(w, run, last, now):
             retire(w, r)
         else:
             at = w.cursor[L.CURSOR_SAVED]
@@ -465,7 +473,7 @@ def read_segments(w, flush, now):
             w.cursor[L.CURSOR_EVENT] = event + 1
             w.cursor[L.CURSOR_RUN] = 0
             w.cursor[L.CURSOR_BEFORE] = w.cursor[L.CURSOR_LIVE]
-        status = end_segment(w, flush, now)
+        status = end_segment(w, flush, now, w.segments[segment, 2] - 1)
         if status != L.DONE:
             return status
         w.cursor[L.CURSOR_SEGMENT] = segment + 1

@@ -122,9 +122,9 @@ def holds_for_every(w, condition):
         g = groups - 1
         while g >= 0:
             v = w.program[first + g * L.EACH_SIZE + L.EACH_VARIABLE]
-            accumulate(w, v, w.elements[w.bounds[v] + w.index[g]], w.before_i, w.before_f)
-            w.index[g] += 1
-            at = w.bounds[v] + w.index[g]
+            accumulate(w, v, w.elements[w.bounds[v] + w.places[g]], w.before_i, w.before_f)
+            w.places[g] += 1
+            at = w.bounds[v] + w.places[g]
             if at < w.bounds[v + 1]:
                 w.slots[4 * v + L.SLOT_CURRENT] = w.elements[at]
                 w.slots[4 * v + L.SLOT_PREVIOUS] = w.elements[at - 1]
@@ -139,7 +139,7 @@ def holds_for_every(w, condition):
 def begin_range(w, first, g, v):
     """Put a group's cursor on the first element of its range; say whether there is one."""
     lagged = w.program[first + g * L.EACH_SIZE + L.EACH_LAGGED]
-    w.index[g] = lagged
+    w.places[g] = lagged
     reset_accumulators(w, v, w.before_i, w.before_f)
     at = w.bounds[v] + lagged
     if at >= w.bounds[v + 1]:

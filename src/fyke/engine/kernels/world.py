@@ -64,7 +64,7 @@ class World(NamedTuple):
     elements: Array
     bounds: Array
     fill: Array
-    index: Array
+    places: Array
     before_i: Array
     before_f: Array
     after_i: Array
@@ -77,7 +77,7 @@ _FLOATS = {"constants", "cols_f", "values", "runs_f", "loaded_f", "saved_f", "st
 _BYTES = {"valid_i", "valid_f", "nulls"}
 _FLAT = {
     "program", "constants", "values", "addresses", "offsets", "cursor", "limits", "slots", "lengths",
-    "stack_i", "stack_f", "nulls", "elements", "bounds", "fill", "index", "before_i", "before_f", "after_i",
+    "stack_i", "stack_f", "nulls", "elements", "bounds", "fill", "places", "before_i", "before_f", "after_i",
     "after_f", "kept_slots", "kept_lengths",
 }  # fmt: skip
 
@@ -98,14 +98,14 @@ def pack_world(world: World) -> Any:
     return block
 
 
-class WorldType(types.Type):  # type: ignore[misc]
+class WorldType(types.Type):
     """The Numba type of a world: a pointer to its block."""
 
     def __init__(self) -> None:
         super().__init__(name="World")
 
 
-class RowType(types.Type):  # type: ignore[misc]
+class RowType(types.Type):
     """A run of values in memory, without a reference count."""
 
     def __init__(self, dtype: Any) -> None:
@@ -113,7 +113,7 @@ class RowType(types.Type):  # type: ignore[misc]
         super().__init__(name=f"Row({dtype})")
 
 
-class RowsType(types.Type):  # type: ignore[misc]
+class RowsType(types.Type):
     """Rows of equal width in memory, without a reference count."""
 
     def __init__(self, dtype: Any) -> None:
@@ -122,7 +122,7 @@ class RowsType(types.Type):  # type: ignore[misc]
 
 
 @register_model(WorldType)
-class _WorldModel(models.OpaqueModel):  # type: ignore[misc]
+class _WorldModel(models.OpaqueModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind)
         self._be_type = cgutils.intp_t.as_pointer()
@@ -138,13 +138,13 @@ class _WorldModel(models.OpaqueModel):  # type: ignore[misc]
 
 
 @register_model(RowType)
-class _RowModel(models.StructModel):  # type: ignore[misc]
+class _RowModel(models.StructModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, [("data", types.CPointer(kind.dtype)), ("size", types.intp)])
 
 
 @register_model(RowsType)
-class _RowsModel(models.StructModel):  # type: ignore[misc]
+class _RowsModel(models.StructModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         members = [("data", types.CPointer(kind.dtype)), ("size", types.intp), ("width", types.intp)]
         super().__init__(manager, kind, members)

@@ -1,0 +1,258 @@
+"""``python -m fyke.demo``: three questions to local Spark, with answers checked against what is known.
+
+Exit code 0 says that every answer was right, 1 that one was not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from fyke.api import explain, match
+from fyke.datasets import as_dataframe, food, rfid, stocks
+
+SHOPLIFTING = f"""\
+{rfid.QUERY.rstrip()}
+RETURN a.product AS product, a.area AS shelf, a.ts AS taken, c.area AS door, c.ts AS gone
+"""
+CONTAMINATION = f"""\
+{food.QUERY.rstrip()}
+RETURN a.id AS alert, a.site AS source, b.len AS hops, b[b.len].id AS shipment, b[b.len].to AS reached
+"""
+TREND = """\
+PATTERN SEQ(Stock+ a[], Stock b)
+WHERE skip_till_next_match(a[], b) {
+    [symbol] AND a[1].volume > 950 AND a.len >= 5
+    AND a[i].price > avg(a[..i-1].price)
+    AND b.volume < 20% * a[a.len].volume
+}
+WITHIN 1 hour
+RETURN a.len AS ticks, a[1].price AS opening, a[a.len].price AS closing, a[a.len].volume AS high, b.volume AS low
+"""
+SHOWN = 5
+_ROLE = {"time": "ts", "type": "kind"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A stream, a query, and the answer: the keys of the right matches, each with its number."""
+
+    title: str
+    story: str
+    table: pa.Table
+    query: str
+    key: tuple[str, ...]
+    answer: Counter[tuple[Any, ...]]
+    source: str
+    output: str = "all"
+
+
+# --- the questions ------------------------------------------------------------------------
+
+
+def shoplifting(rows: int, seed: int) -> Question:
+    """Tags that leave the shop and never pass a register."""
+    shop = rfid.generate(rows, seed)
+    answer = Counter({(row["tag_id"],): row["matches"] for row in shop.truth.to_pylist()})
+    story = "An item is read on a shelf and then at an exit, with no register in between."
+    return Question("Shoplifters", story, shop.table, SHOPLIFTING, ("tag_id",), answer, "the thefts planted")
+
+
+def contamination(rows: int, seed: int) -> Question:
+    """Shipments that carry food on from a contaminated site."""
+    chain = food.generate(rows, seed)
+    key = ("alert", "shipment", "hops")
+    story = "A site is contaminated. Which shipments carry it on, from site to site?"
+    return Question(
+        "Food contamination",
+        story,
+        chain.table,
+        CONTAMINATION,
+        key,
+        _counted(chain.truth, key),
+        "the spread planted",
+    )
+
+
+def trend(rows: int, seed: int) -> Question:
+    """Stocks whose volume collapses after a rise.  Nothing is planted: a table without Spark is the judge."""
+    ticks = stocks.generate(rows, seed, symbols=100)
+    key, output = ("match_id",), "non_overlap"
+    answer = _counted(match(ticks, TREND, output=output, **_ROLE), key)
+    story = "A stock starts at a high volume, its price climbs, and then its volume collapses."
+    return Question("Market trend", story, ticks, TREND, key, answer, "the same call without Spark", output)
+
+
+def _counted(table: pa.Table, key: Sequence[str]) -> Counter[tuple[Any, ...]]:
+    columns = (table.column(name).to_pylist() for name in key)
+    return Counter(zip(*columns, strict=True))
+
+
+# --- Spark --------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def quiet_errors() -> Iterator[None]:
+    """Send what a starting JVM writes to standard error to a file; show it only if the start fails."""
+    with tempfile.TemporaryFile() as log:
+        sys.stderr.flush()
+        saved = os.dup(2)
+        os.dup2(log.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            log.seek(0)
+            os.write(saved, log.read())
+            raise
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+
+
+def start_spark() -> SparkSession:
+    """Start Spark on all cores of this machine."""
+    with quiet_errors():
+        builder = SparkSession.builder.master("local[*]").appName("Fyke demo")  # type: ignore[attr-defined]
+        settings = {
+            "spark.log.level": "ERROR",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+        }
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        spark: SparkSession = builder.getOrCreate()
+        return spark
+
+
+@contextlib.contextmanager
+def progress(console: Console, label: str, spark: SparkSession | None = None) -> Iterator[None]:
+    """Show that work goes on, and of Spark's running stages how many tasks are done."""
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.fields[tasks]}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task, done = bar.add_task(label, total=None, tasks=""), threading.Event()
+
+        def watch() -> None:
+            while spark is not None and not done.wait(0.2):
+                tracker = spark.sparkContext.statusTracker()
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                running = [stage for stage in stages if stage is not None]
+                total = sum(stage.numTasks for stage in running)
+                ready = sum(stage.numCompletedTasks for stage in running)
+                if total:
+                    bar.update(task, total=total, completed=ready, tasks=f"{ready}/{total} tasks")
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+
+
+# --- the show -----------------------------------------------------------------------------
+
+
+def ask(console: Console, spark: SparkSession, question: Question) -> bool:
+    """Answer a question on Spark, print everything about it, and say whether the answer is right."""
+    options = {**_ROLE, "output": question.output}
+    events = as_dataframe(spark, question.table)
+    rows = question.table.num_rows
+    console.rule(f"[bold]{question.title}[/bold]: {rows:,} events")
+    console.print(question.story + "\n")
+    console.print(escape(explain(events, question.query, **options)) + "\n", highlight=False, soft_wrap=True)
+    begin = time.perf_counter()
+    with progress(console, "Spark is matching", spark):
+        found = match(events, question.query, **options).toArrow()
+    seconds = time.perf_counter() - begin
+    console.print(as_table(found))
+    console.print(f"{rows:,} events in {seconds:.1f} s: {rows / seconds:,.0f} events per second.")
+    return judge(console, question, _counted(found, question.key))
+
+
+def as_table(found: pa.Table) -> Table:
+    """Return the first matches as a table to print."""
+    names = [name for name in found.column_names if name not in ("match_id", "start", "end")]
+    table = Table(
+        title=f"the first {min(SHOWN, found.num_rows)} of {found.num_rows:,} matches", title_justify="left"
+    )
+    for name in names:
+        kind = found.schema.field(name).type
+        table.add_column(name, justify="right" if pa.types.is_integer(kind) else "left", no_wrap=True)
+    for row in found.sort_by([("start", "ascending"), ("match_id", "ascending")]).slice(0, SHOWN).to_pylist():
+        table.add_row(*(_cell(row[name]) for name in names))
+    return table
+
+
+def _cell(value: Any) -> str:
+    return f"{value:%d %b %H:%M:%S}" if hasattr(value, "strftime") else str(value)
+
+
+def judge(console: Console, question: Question, found: Counter[tuple[Any, ...]]) -> bool:
+    """Compare what was found with the answer."""
+    missing, false = question.answer - found, found - question.answer
+    right = not missing and not false
+    numbers = {"expected": question.answer, "found": found, "missing": missing, "false": false}
+    console.print(", ".join(f"{name} {count.total():,}" for name, count in numbers.items()), end=" ")
+    verdict = "[green]right[/green]" if right else "[red]WRONG[/red]"
+    console.print(f"(against {question.source}): {verdict}\n")
+    return right
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the demo; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m fyke.demo", description="Three questions to local Spark."
+    )
+    parser.add_argument(
+        "--rows", type=int, default=1_000_000, help="events in the first stream (default: 1,000,000)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the random generators (default: 0)")
+    chosen = parser.parse_args(arguments)
+    if chosen.rows < 1_000:
+        parser.error("--rows must be at least 1000")
+    console = Console(highlight=False)
+    compile_kernels: Callable[[], Any] = lambda: match(rfid.generate(1_000).table, SHOPLIFTING, **_ROLE)  # noqa: E731
+    with progress(console, "compiling the kernels (the first time on a machine takes longer)"):
+        compile_kernels()
+    with progress(console, "starting Spark"):
+        spark = start_spark()
+    sizes: list[tuple[Callable[[int, int], Question], int]] = [
+        (shoplifting, chosen.rows), (contamination, chosen.rows // 10), (trend, chosen.rows // 5)
+    ]  # fmt: skip
+    right = [ask(console, spark, make(max(1_000, rows), chosen.seed)) for make, rows in sizes]
+    spark.stop()
+    return 0 if all(right) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
