@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 
 from fyke.engine.engine import Engine
 from fyke.engine.kernels.external import MAX_ARGUMENTS
@@ -30,6 +29,7 @@ from fyke.plan.plan import Plan
 from fyke.plan.pushdown import push_down
 from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
+from fyke.spark.session import is_frame
 
 ENGINES = ("auto", "automaton")
 OUTPUTS = ("all", "non_overlap")
@@ -127,7 +127,7 @@ def matcher(query: str | Query, **options: Any) -> Callable[[Events], Any]:
 
 def rejected(events: Events, *, time: str | Sequence[str]) -> Any:
     """Return the rows that ``match`` leaves out because they have no time, as events of the same kind."""
-    if isinstance(events, DataFrame):
+    if is_frame(events):
         schema = make_schema(spark_prepare.arrow_columns(events), time=time)
         return spark_prepare.rejected(events, schema.time)
     if isinstance(events, pa.Table):
@@ -180,17 +180,17 @@ class _Call:
     def source(self, events: Events) -> _Source:
         """Return the events as one table or DataFrame with a checked schema."""
         inputs = list(events.values()) if isinstance(events, Mapping) else [events]
-        if any(isinstance(each, DataFrame) and each.isStreaming for each in inputs):
+        if any(is_frame(each) and each.isStreaming for each in inputs):
             raise InputError(
                 "this version of Fyke matches batch DataFrames, and the events are a stream",
                 remedy="Match the stored events, or call it in foreachBatch on closed partitions.",
             )
         if isinstance(events, Mapping) and events:
-            if all(isinstance(each, DataFrame) for each in events.values()):
+            if all(is_frame(each) for each in events.values()):
                 return self._united(events, spark_prepare.arrow_columns, spark_prepare.unite)
             if all(isinstance(each, pa.Table) for each in events.values()):
                 return self._united(events, _columns, _unite_tables)
-        if isinstance(events, DataFrame):
+        if is_frame(events):
             return _Source(events, self._schema(spark_prepare.arrow_columns(events), self.type_column))
         if isinstance(events, pa.Table):
             return _Source(events, self._schema(_columns(events), self.type_column))
@@ -252,7 +252,7 @@ class _Call:
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:
     table, rejected_rows = _timed(source.events, source.schema, warn=metrics is None)
-    rows = prepare(table, plan.pushed)
+    rows = prepare(table, plan.pushed, whole_input=True)
     warm_up()
     engine, builder = Engine(plan), ResultBuilder(plan)
     _, found = engine.advance(engine.start(rows.schema), rows, None)

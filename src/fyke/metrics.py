@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-
-from pyspark.sql import DataFrame, Observation
+from typing import Any
 
 from fyke.engine.state import Counters
-from fyke.spark.observe import observe_rejected
+from fyke.spark.observe import Observed, observe_rejected
 
 
 class RejectedRowsWarning(UserWarning):
@@ -27,7 +26,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._values: dict[str, int] = {}
-        self._observation: Observation | None = None
+        self._observation: Observed | None = None
 
     def get(self) -> dict[str, int]:
         """Return the counts by name: rows, rejected_rows, and on a table the counters of the engine."""
@@ -40,7 +39,7 @@ class Metrics:
         self._observation = None
         self._values = {"rows": rows, "rejected_rows": rejected_rows, **asdict(counters)}
 
-    def observe(self, frame: DataFrame, time: tuple[str, str]) -> DataFrame:
+    def observe(self, frame: Any, time: tuple[str, str]) -> Any:
         """Count the rows of a DataFrame as they are read."""
         observed, self._observation = observe_rejected(frame, time)
         return observed

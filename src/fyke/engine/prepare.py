@@ -23,18 +23,19 @@ def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
     return {derived.name: _derive(nothing, derived.expression).type for derived in pushed.derived}
 
 
-def prepare(table: pa.Table, pushed: Pushed) -> pa.Table:
+def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa.Table:
     """Return the prepared batch of a table: needed attributes, roles, derived columns.
 
     Rows that can play no role are left out where they do not matter ([S] 5.2.1).  Where times are
-    equal every column has a say in the processing order, so then all come along.
+    equal every column has a say in the processing order, so all come along, unless this is the
+    ``whole_input`` and no two times are equal.
     """
     roles = _roles(table, pushed)
     schema = pushed.analysed.schema
     ends = times(table.column(schema.end))
     relevant = slice(None) if every_row_counts(pushed) else np.flatnonzero(roles)
     carried = dict.fromkeys(pushed.needed)
-    if not _all_different(ends[relevant]):
+    if not (whole_input and _all_different(ends[relevant])):
         carried |= dict.fromkeys(schema.order_columns())
     if not isinstance(relevant, slice) and len(relevant) < len(roles):
         used = dict.fromkeys((*carried, *_mentioned(pushed)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,7 @@ from fyke.spark.session import arrange_workers
 
 _CHUNK_ROWS = 1 << 19
 _RESULT_ROWS = 1 << 14
+_NUMBER = "__fyke_number"
 _AGGREGATE: dict[str, Callable[[str], Column]] = {
     "count": F.count,
     "sum": F.try_sum,
@@ -37,7 +39,7 @@ _AGGREGATE: dict[str, Callable[[str], Column]] = {
 def match_frame(frame: DataFrame, plan: Plan) -> DataFrame:
     """Return the matches in a DataFrame as a DataFrame; nothing runs before Spark is asked for rows."""
     arrange_workers(frame.sparkSession)
-    rows = distributed(prepared(frame, plan.pushed), plan.pushed)
+    rows = distributed(prepared(frame, plan.pushed), plan)
     builder = ResultBuilder(plan)
     schema = from_arrow_schema(builder.schema, prefer_timestamp_ntz=True)
     matches = rows.mapInArrow(matcher(plan), schema)
@@ -67,19 +69,31 @@ def matcher(plan: Plan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Reco
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         warm_up()
         named = (batch.rename_columns(names) for batch in batches)
-        yield from _Walk(plan, Engine(plan), ResultBuilder(plan)).results(named)
+        yield from _Walk(plan).results(named)
 
     return run
 
 
-class _Walk:
-    """Feeds sorted rows to the engine: whole partitions of the query at once, a long one piece by piece."""
+def _ordered_by_number(plan: Plan) -> Plan:
+    """Return the plan for rows that are numbered in processing order: of equal times the number decides."""
+    analysed = plan.pushed.analysed
+    schema = replace(analysed.schema, columns={_NUMBER: pa.int64(), **analysed.schema.columns})
+    return replace(plan, pushed=replace(plan.pushed, analysed=replace(analysed, schema=schema)))
 
-    def __init__(self, plan: Plan, engine: Engine, builder: ResultBuilder) -> None:
-        form = plan.pushed.analysed.form
-        self.partition = () if form.strategy is Strategy.STRICT else plan.pushed.split
-        self.end = plan.pushed.analysed.schema.end
-        self.engine, self.builder = engine, builder
+
+class _Walk:
+    """Feeds sorted rows to the engine: whole partitions of the query at once, a long one piece by piece.
+
+    Spark has sorted by columns that do not come along, so the rows are numbered, and where the engine
+    sorts what it has kept together with new rows their numbers decide.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        analysed = plan.pushed.analysed
+        self.partition = () if analysed.form.strategy is Strategy.STRICT else plan.pushed.split
+        self.end = analysed.schema.end
+        self.engine, self.builder = Engine(_ordered_by_number(plan)), ResultBuilder(plan)
+        self.numbered = 0
         self.state: State | None = None
         self.ready: list[pa.Table] = []
 
@@ -105,6 +119,9 @@ class _Walk:
 
     def _read(self, chunk: pa.Table, last: pa.Table | None) -> pa.Table:
         """Read a chunk: the rest of the open partition, partitions that end in it, the one it ends in."""
+        numbers = np.arange(self.numbered, self.numbered + chunk.num_rows)
+        chunk = chunk.append_column(_NUMBER, pa.array(numbers))
+        self.numbered += chunk.num_rows
         first, tail = self._cuts(chunk, last)
         if self.state is not None:
             self._advance(chunk.slice(0, first), final=first < chunk.num_rows)

@@ -7,6 +7,8 @@ from pyspark.sql import functions as F
 
 from fyke.spark.expression import identifier
 
+Observed = Observation
+
 
 def observe_rejected(frame: DataFrame, time: tuple[str, str]) -> tuple[DataFrame, Observation]:
     """Return the DataFrame with an observation of its rows and of those without a time."""

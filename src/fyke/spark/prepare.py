@@ -30,7 +30,7 @@ from fyke.language.ast import (
 )
 from fyke.language.unparse import unparse_expression
 from fyke.pattern.schema import EventSchema
-from fyke.plan.plan import ROLES, every_row_counts, physical, prepared_columns
+from fyke.plan.plan import ROLES, Plan, every_row_counts, physical, prepared_columns
 from fyke.plan.pushdown import Derived, Pushed, Role
 from fyke.spark.expression import FORBIDDEN, identifier, quote, text_literal, to_sql
 
@@ -135,17 +135,16 @@ def rejected(frame: DataFrame, time: tuple[str, str]) -> DataFrame:
     return frame.where(" OR ".join(f"{identifier(name)} IS NULL" for name in dict.fromkeys(time)))
 
 
-def distributed(frame: DataFrame, pushed: Pushed) -> DataFrame:
+def distributed(frame: DataFrame, plan: Plan) -> DataFrame:
     """Filter prepared rows, bring partitions together and sort them; only what the engine reads is left.
 
     The columns are those of :func:`prepared_columns` by position: ``mapInArrow`` takes a dot or a
     backtick in a name for syntax, so here they have plain names.
     """
-    analysed = pushed.analysed
-    form, schema = analysed.form, analysed.schema
+    pushed = plan.pushed
     if not every_row_counts(pushed):
         frame = frame.where(f"{ROLES} <> 0")
-    strict = form.strategy is Strategy.STRICT
+    strict = pushed.analysed.form.strategy is Strategy.STRICT
     keys = [] if strict else [F.col(quote(name)) for name in pushed.split]
     if keys:
         for key in keys:
@@ -154,10 +153,22 @@ def distributed(frame: DataFrame, pushed: Pushed) -> DataFrame:
     else:
         frame = frame.repartition(1)
     columns = prepared_columns(pushed)
-    # Rows equal in all that the query looks at are interchangeable: their order needs no other column.
-    order = [F.col(quote(name)).asc_nulls_first() for name in schema.order_columns() if name in columns]
-    frame = frame.sortWithinPartitions(*keys, *order)
+    order = pushed.analysed.schema.order_columns()
+    if not _order_matters(plan):
+        order = tuple(name for name in order if name in columns)
+    frame = frame.sortWithinPartitions(*keys, *(F.col(quote(name)).asc_nulls_first() for name in order))
     return frame.select(*(F.col(quote(name)).alias(f"c{number}") for number, name in enumerate(columns)))
+
+
+def _order_matters(plan: Plan) -> bool:
+    """Say whether the order of simultaneous events can change the result.
+
+    Only then must columns be read that nothing but the sort looks at.
+    """
+    form = plan.pushed.analysed.form
+    groups = any(variable.group for each in form.alternatives for variable in each.variables)
+    every_match = form.strategy is Strategy.ANY and plan.output == "all"
+    return groups or not every_match or every_row_counts(plan.pushed)
 
 
 def _roles_sql(roles: tuple[Role, ...], schema: EventSchema) -> str:

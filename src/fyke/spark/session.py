@@ -9,7 +9,7 @@ import weakref
 import zipfile
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
@@ -18,6 +18,11 @@ _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 def prefer_own_interpreter() -> None:
     """Let sessions started from now on run workers with this interpreter, unless the user chose one."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def is_frame(thing: object) -> bool:
+    """Say whether something is a Spark DataFrame, classic or Connect."""
+    return isinstance(thing, DataFrame)
 
 
 def is_connect(spark: SparkSession) -> bool:

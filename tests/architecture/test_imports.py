@@ -1,0 +1,224 @@
+"""The shape of the package, proven: imports go one way, files and functions fit on a few screens."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src"
+PACKAGE = SOURCE / "fyke"
+
+# A module imports its own rank or lower ones.  What is at the top level of the package stands here by name.
+RANKS = {
+    "errors": 0,
+    "limits": 1,
+    "language": 2,
+    "pattern": 3,
+    "plan": 4,
+    "engine": 5,
+    "spark": 6,
+    "reference": 7,
+    "api": 8,
+    "metrics": 8,
+    "": 8,  # fyke/__init__.py
+    "cli": 9,
+    "demo": 9,
+    "__main__": 9,
+}
+APART = "datasets"  # imports nothing of the ranks; only cli and demo may import it
+KERNELS = "fyke.engine.kernels"
+KERNEL_LIBRARIES = {"numpy", "numba", "llvmlite"}
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "manager", "factory", "base", "common", "misc"}
+LONGEST_FILE = 500
+LONGEST_FUNCTION = 80
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Return the modules of the package by name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(modules()[module].read_text(encoding="utf-8"))
+
+
+def imported(module: str) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield what a module imports, wherever it does so: modules of the package in full, others as written."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: imports are absolute"
+            source = node.module or ""
+            for alias in node.names:
+                inner = f"{source}.{alias.name}"
+                yield (inner if inner in modules() else source), node
+
+
+def own(module: str) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield the imports from the package itself."""
+    return ((name, node) for name, node in imported(module) if name.split(".")[0] == "fyke")
+
+
+def top(module: str) -> str:
+    """Return the part of the package a module is in: ``pattern`` for ``fyke.pattern.check``."""
+    return module.partition(".")[2].partition(".")[0]
+
+
+def at(module: str, node: ast.AST) -> str:
+    return f"{modules()[module].relative_to(SOURCE)}:{getattr(node, 'lineno', 1)}"
+
+
+def functions(module: str) -> Iterator[Function]:
+    return (node for node in ast.walk(tree(module)) if isinstance(node, Function))
+
+
+def test_the_package_is_found() -> None:
+    assert {"fyke", "fyke.errors", "fyke.language.ast", KERNELS} <= modules().keys()
+
+
+def test_every_part_of_the_package_has_a_rank() -> None:
+    assert {top(module) for module in modules()} - RANKS.keys() == {APART}
+
+
+def test_imports_go_one_way() -> None:
+    wrong = [
+        f"{at(module, node)} ({top(module) or 'fyke'}) imports {name}"
+        for module in modules()
+        if top(module) != APART
+        for name, node in own(module)
+        if top(name) != APART and RANKS[top(name)] > RANKS[top(module)]
+    ]
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_the_datasets_stand_apart() -> None:
+    wrong = [
+        f"{at(module, node)} imports {name}"
+        for module in modules()
+        for name, node in own(module)
+        if (top(module) == APART) != (top(name) == APART)
+        and not (top(name) == APART and RANKS[top(module)] == RANKS["cli"])
+        and not (top(module) == APART and top(name) == "errors")
+    ]
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_no_cycles() -> None:
+    graph = {module: {name for name, _ in own(module)} - {module} for module in modules()}
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle
+
+
+def test_no_imports_hidden_inside_functions() -> None:
+    hidden = [
+        f"{at(module, node)} in {function.name}"
+        for module in modules()
+        for function in functions(module)
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        or (isinstance(node, ast.Name) and node.id in ("__import__", "import_module"))
+        or (isinstance(node, ast.Attribute) and node.attr == "import_module")
+    ]
+    assert not hidden, "\n".join(["", *hidden])
+
+
+def test_only_the_spark_part_imports_pyspark() -> None:
+    wrong = [
+        f"{at(module, node)} imports {name}"
+        for module in modules()
+        if top(module) not in ("spark", "demo")  # the demo is a program that starts Spark, as a user's would
+        for name, node in imported(module)
+        if name.split(".")[0] in ("pyspark", "py4j")
+    ]
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_kernels_know_arrays_only() -> None:
+    allowed = KERNEL_LIBRARIES | set(sys.stdlib_module_names)
+    wrong = [
+        f"{at(module, node)} imports {name}"
+        for module in modules()
+        if module.startswith(KERNELS)
+        for name, node in imported(module)
+        if not name.startswith(KERNELS) and name.split(".")[0] not in allowed
+    ]
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_files_are_short() -> None:
+    lengths = {
+        module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in modules().items()
+    }
+    assert {module: length for module, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_functions_are_short() -> None:
+    lengths = {
+        f"{at(module, function)} {function.name}": (function.end_lineno or 0) - function.lineno + 1
+        for module in modules()
+        for function in functions(module)
+    }
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FUNCTION} == {}
+
+
+def test_names_say_something() -> None:
+    words = {module: set(module.rpartition(".")[2].split("_")) for module in modules()}
+    assert [module for module, parts in words.items() if parts & FORBIDDEN_NAMES] == []
+
+
+def test_errors_are_of_the_tree() -> None:
+    """No bare ``raise Exception``: what Fyke raises on purpose is a FykeError, or Python's own protocol."""
+    wrong = []
+    for module in modules():
+        for node in ast.walk(tree(module)):
+            if isinstance(node, ast.Raise):
+                raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+                if isinstance(raised, ast.Name) and raised.id in (
+                    "Exception",
+                    "BaseException",
+                    "RuntimeError",
+                ):
+                    wrong.append(at(module, node))
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_what_is_public_is_documented() -> None:
+    missing = []
+    for module in modules():
+        if ast.get_docstring(tree(module)) is None:
+            missing.append(f"{at(module, tree(module))} module {module}")
+        missing += [
+            f"{at(module, node)} {node.name}" for node in _public(tree(module)) if not _documented(node)
+        ]
+    assert not missing, "\n".join(["", *missing])
+
+
+def _public(node: ast.Module | ast.ClassDef) -> Iterator[Function | ast.ClassDef]:
+    for child in node.body:
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and child.name[0] != "_":
+            yield child
+            if isinstance(child, ast.ClassDef) and not _reads_grammar(child):
+                yield from _public(child)
+
+
+def _reads_grammar(node: ast.ClassDef) -> bool:
+    """Say whether the methods of a class are the grammar rules of their names, described there."""
+    return any(isinstance(kind, ast.Name) and kind.id.startswith("Transformer") for kind in node.bases)
+
+
+def _documented(node: Function | ast.ClassDef) -> bool:
+    """Say whether there is a docstring; an overload has none, its implementation has."""
+    overload = any(isinstance(mark, ast.Name) and mark.id == "overload" for mark in node.decorator_list)
+    return overload or ast.get_docstring(node) is not None
