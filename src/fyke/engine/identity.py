@@ -23,9 +23,11 @@ def match_ids(
     """
     if len(matches) == 0:
         return pa.array([], pa.string())
-    used = _with_twins(np.unique(matches.positions), events)
+    moments = _moments(events)
+    used = _used_rows(matches.positions, moments, table.num_rows)
     hashes = row_hashes(table.select(list(columns)).take(pa.array(used)))
-    _number_twins(hashes, used, events)
+    if moments is not None:
+        _number_twins(hashes, used, moments)
     rows = np.zeros(table.num_rows, np.int64)
     rows[used] = np.arange(len(used))
     digest = hashlib.blake2b(fingerprint.encode(), digest_size=16).digest()
@@ -42,34 +44,29 @@ def match_ids(
     return pa.LargeStringArray.from_buffers(len(matches), pa.py_buffer(offsets), pa.py_buffer(text))
 
 
-def _same_moment(events: Array, rows: Array, others: Array) -> Array:
-    same = events[L.EVENT_END][rows] == events[L.EVENT_END][others]
-    return np.asarray(same & (events[L.EVENT_SEGMENT][rows] == events[L.EVENT_SEGMENT][others]))
+def _moments(events: Array) -> Array | None:
+    """Number stretches of rows with one end time; None if no two neighbours share it."""
+    ends = events[L.EVENT_END]
+    changes = ends[1:] != ends[:-1]
+    return None if bool(changes.all()) else np.concatenate(([0], np.cumsum(changes)))
 
 
-def _with_twins(used: Array, events: Array) -> Array:
-    """Add the rows that share partition and time with a used one: they may be equal to it."""
-    total = events.shape[1]
-    frontier = used
-    found = np.zeros(total, bool)
-    found[used] = True
-    for step in (-1, 1):
-        frontier = used
-        while len(frontier):
-            inside = frontier[(frontier + step >= 0) & (frontier + step < total)]
-            frontier = (inside + step)[_same_moment(events, inside, inside + step)]
-            frontier = frontier[~found[frontier]]
-            found[frontier] = True
-    return np.flatnonzero(found)
+def _used_rows(positions: Array, moments: Array | None, total: int) -> Array:
+    """Return the bound rows, and those of the same moment: they may be equal to a bound one."""
+    used = np.zeros(total, bool)
+    used[positions] = True
+    if moments is not None:
+        looked_at = np.zeros(int(moments[-1]) + 1, bool)
+        looked_at[moments[used]] = True
+        used = looked_at[moments]
+    return np.flatnonzero(used)
 
 
-def _number_twins(hashes: Array, used: Array, events: Array) -> None:
+def _number_twins(hashes: Array, used: Array, moments: Array) -> None:
     """Give equal rows of one moment different hashes, in processing order."""
-    if len(used) < 2:
-        return
     order = np.lexsort((used, hashes[:, 1], hashes[:, 0]))
     equal = (hashes[order][1:] == hashes[order][:-1]).all(axis=1)
-    equal &= _same_moment(events, used[order][1:], used[order][:-1])
+    equal &= moments[used[order][1:]] == moments[used[order][:-1]]
     if not equal.any():
         return
     number = np.zeros(len(used), np.int64)

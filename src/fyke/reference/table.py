@@ -202,9 +202,6 @@ def _ids(
     matches_ = MatchSet(pairs[:, 0].copy(), pairs[:, 1].copy(), offsets, np.zeros(len(found), np.int64))
     events = np.zeros((L.EVENT_SIZE, ordered.num_rows), np.int64)
     events[L.EVENT_END] = _ticks(ordered.column(analysed.schema.end))
-    keys = [repr([row[name] for name in analysed.form.partition]) for row in ordered.to_pylist()]
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    events[L.EVENT_SEGMENT] = [numbers[key] for key in keys]
     return list(match_ids(matches_, ordered, needed, events, analysed.form.fingerprint).to_pylist())
 
 
