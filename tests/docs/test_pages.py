@@ -1,0 +1,63 @@
+"""The pages tell the truth: their code runs and prints what they say, their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.blocks import ROOT, blocks, pages, run
+
+GRAMMAR = ROOT / "src" / "fyke" / "language" / "sase.lark"
+
+
+def _marked(page: Path) -> Any:
+    uses_spark = any("SparkSession" in block.code for block in blocks(page))
+    return pytest.param(page, id=page.name, marks=pytest.mark.spark if uses_spark else ())
+
+
+@pytest.mark.parametrize("page", [_marked(page) for page in pages()])
+def test_blocks_print_what_the_page_says(page: Path, request: pytest.FixtureRequest) -> None:
+    namespace: dict[str, Any] = {"__name__": "page"}
+    for block in blocks(page):
+        if "SparkSession" in block.code:
+            request.getfixturevalue("spark")  # the page's getOrCreate() finds this session
+        printed = run(block, page, namespace)
+        if block.output is not None:
+            assert printed == block.output, f"{page.name}, line {block.line}"
+
+
+def test_there_is_something_to_run() -> None:
+    found = {page.name: sum(block.output is not None for block in blocks(page)) for page in pages()}
+    assert found["README.md"] >= 10
+    assert found["language.md"] >= 4
+    assert found["results.md"] >= 4
+
+
+def test_the_page_quotes_the_grammar() -> None:
+    page = (ROOT / "docs" / "language.md").read_text()
+    (quoted,) = re.findall(r"^```lark\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert quoted == GRAMMAR.read_text()
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text()):
+        path, _, heading = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), target
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", linked.read_text(), re.MULTILINE)
+            assert heading in {
+                re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings
+            }, target
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_named_files_exist(page: Path) -> None:
+    """A path such as ``pattern/check.py`` is one of the package, of the repository, or of the engine."""
+    bases = (ROOT, ROOT / "src" / "fyke", ROOT / "src" / "fyke" / "engine")
+    for named in re.findall(r"`([a-z_./]+/[a-z_]+\.(?:py|lark|md))`", page.read_text()):
+        assert any((base / named).exists() for base in bases), named
