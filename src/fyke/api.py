@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fyke.engine.engine import Engine
-from fyke.engine.kernels.external import MAX_ARGUMENTS
+from fyke.engine.external import MAX_ARGUMENTS, compile_external
 from fyke.engine.prepare import derived_types, prepare
 from fyke.engine.result import ResultBuilder
 from fyke.engine.warm import warm_up
@@ -176,6 +176,8 @@ class _Call:
         self.output = output
         self.functions = {name.lower(): function for name, function in (functions or {}).items()}
         self.arities = {name: _arity(name, function) for name, function in self.functions.items()}
+        for name, function in self.functions.items():
+            compile_external(name, function, self.arities[name])
 
     def source(self, events: Events) -> _Source:
         """Return the events as one table or DataFrame with a checked schema."""
@@ -270,7 +272,7 @@ def _timed(table: pa.Table, schema: EventSchema, *, warn: bool) -> tuple[pa.Tabl
         return table, 0
     if warn:
         warnings.warn(
-            f"{count} of {table.num_rows} rows have no time and were rejected; "
+            f"{count} of {table.num_rows} rows have no time, or end before they start, and were rejected; "
             "fyke.rejected(events, time=...) returns them",
             RejectedRowsWarning,
             stacklevel=4,
@@ -297,8 +299,10 @@ def _columns(table: pa.Table) -> dict[str, pa.DataType]:
 
 
 def _without_time(table: pa.Table, schema: EventSchema) -> pa.Array:
-    missing = pc.is_null(table.column(schema.end))
-    return missing if schema.points else pc.or_(missing, pc.is_null(table.column(schema.start)))
+    if schema.points:
+        return pc.is_null(table.column(schema.end))
+    in_order = pc.less_equal(table.column(schema.start), table.column(schema.end))
+    return pc.invert(pc.fill_null(in_order, False))
 
 
 def _check_option(name: str, value: str, allowed: Sequence[str]) -> None:
@@ -323,4 +327,5 @@ def _described(events: object) -> str:
         return (
             f"a dict of {', '.join(sorted({type(each).__name__ for each in events.values()})) or 'nothing'}"
         )
-    return type(events).__name__
+    kind = type(events)
+    return f"a {kind.__module__.partition('.')[0]} {kind.__name__}"

@@ -22,7 +22,7 @@ class Limits:
     buffer_nodes
         Bindings held by live partial matches and by matches waiting for their window.
     matches
-        Matches of one partition.
+        Matches of one call: of a table, or of a chunk of one Spark task.
     steps
         Bindings tried in one partition.
     """

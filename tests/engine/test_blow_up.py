@@ -1,4 +1,4 @@
-"""Exponential queries end in a typed error that names its limit, in seconds and little memory, and leave no trace."""
+"""Exponential queries end in an error that names its limit, within seconds and little memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ except LimitError as error:
 seconds = time.monotonic() - began
 after = fyke.match(small, query, time="t", type="kind").num_rows
 grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
-print(json.dumps({"limit": limit, "message": message, "seconds": seconds, "megabytes": grown, "after": after}))
+found = {"limit": limit, "message": message, "seconds": seconds, "megabytes": grown, "after": after}
+print(json.dumps(found))
 """
 
 

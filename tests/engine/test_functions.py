@@ -42,6 +42,7 @@ def test_user_functions(condition: str, expected: list[int]) -> None:
 
 
 def test_user_functions_in_the_reference() -> None:
-    query = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match { distance(a.n, b.n) >= 2 } WITHIN 10 RETURN b.t AS t"
+    where = "skip_till_any_match { distance(a.n, b.n) >= 2 }"
+    query = f"PATTERN SEQ(A a, B b) WHERE {where} WITHIN 10 RETURN b.t AS t"
     found = reference.match(table(), query, time="t", type="kind", functions={"distance": distance})
     assert sorted(found["t"].to_pylist()) == [3, 4]

@@ -1,4 +1,4 @@
-"""Values in conditions across events: SQL's nulls, Spark's NaN, exact integers and decimals, times, strings."""
+"""Values in conditions: SQL's nulls, Spark's NaN, exact integers and decimals, times, strings."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ reject.  Names of variables are ``a`` to ``f``, event types ``A`` to ``C`` (the 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -141,11 +142,8 @@ def _absent(draw: st.DrawFn, namer: _Namer) -> Pattern:
         return _leaf(draw, namer, absent=True)
     parts: list[Pattern] = [_leaf(draw, namer, absent=True), _leaf(draw, namer, absent=True)]
     if kind == "nested":
-        parts[draw(st.sampled_from((0, 1)))] = Not(parts[0] if draw(st.booleans()) else parts[1])
-        if all(isinstance(part, Not) or part is parts[0] for part in parts) and isinstance(parts[0], Not):
-            return parts[1]
-        if len({event.variable for part in parts for event in events(part)}) < 2:
-            return next(iter(events(parts[0])))
+        hidden = draw(st.sampled_from((0, 1)))
+        parts[hidden] = Not(parts[hidden])
         return draw(st.sampled_from((Seq, And)))(tuple(parts))
     return {"seq": Seq, "and": And, "or": Or}[kind](tuple(parts))
 
@@ -179,10 +177,6 @@ def declared(pattern: Pattern) -> list[Declared]:
 
 
 # --- conditions ---------------------------------------------------------------------------
-
-
-def _one_of(draw: st.DrawFn, options: Sequence[object]) -> object:
-    return draw(st.sampled_from(tuple(options)))
 
 
 def _element(draw: st.DrawFn, variable: Declared, attribute: str) -> Expression:
@@ -313,7 +307,7 @@ def _condition(draw: st.DrawFn, variables: Sequence[Declared], depth: int = 1) -
 def _chain(attribute: str, variables: Sequence[Declared]) -> list[Expression]:
     """``a.k = b.k AND b.k = c.k ...``, for a group also between its elements."""
     found: list[Expression] = []
-    for left, right in zip(variables, variables[1:], strict=False):
+    for left, right in itertools.pairwise(variables):
         found.append(Binary("=", Reference(left.name, (attribute,)), Reference(right.name, (attribute,))))
     for variable in variables:
         if variable.group:

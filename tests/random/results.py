@@ -1,4 +1,4 @@
-"""Equality of result tables: the same columns and rows in any order, floats within rounding, NaN as itself."""
+"""Equality of result tables: the same columns and rows in any order, floats within rounding, NaN itself."""
 
 from __future__ import annotations
 

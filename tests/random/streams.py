@@ -1,4 +1,4 @@
-"""Random small streams for a query: mostly what its pattern asks for, with everything that goes wrong in data."""
+"""Random small streams for a query: mostly what its pattern asks for, with all that goes wrong in data."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _wanted(draw: st.DrawFn, pattern: Pattern) -> list[str]:
 
 
 def _most_rows(query: Query, *, judged: bool) -> int:
-    """Return how many rows the naive twin can take, which tries every subset for every group, or the engine."""
+    """Return how many rows the naive twin can take, which tries every subset for a group, or the engine."""
     if not judged:
         many = query.strategy in (Strategy.ANY, Strategy.ROBUST) and any(
             e.group for e in events(query.pattern)

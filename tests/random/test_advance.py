@@ -77,7 +77,7 @@ def ends_of(case: Case) -> np.ndarray:
 
 @st.composite
 def splits(draw: st.DrawFn, case: Case) -> tuple[list[int], list[int]]:
-    """Draw rising watermarks and, for each row, the batch it comes in: at any time before it would be late."""
+    """Draw rising watermarks and, for each row, the batch it comes in: any before it would be late."""
     ends = ends_of(case).tolist()
     moments = sorted({moment + shift for moment in ends for shift in (-1, 0, 1)}) or [0]
     watermarks = sorted(draw(st.lists(st.sampled_from(moments), max_size=5)))
@@ -100,7 +100,7 @@ def feed(case: Case, stream: Stream, batches: Sequence[int], watermarks: Sequenc
 def test_any_split_gives_the_same_matches(strategy: Strategy) -> None:
     matched = []
 
-    @settings(SETTINGS, max_examples=40, derandomize=True)
+    @settings(SETTINGS, max_examples=100, derandomize=True)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         case = data.draw(cases(strategy, judged=False))
@@ -114,7 +114,7 @@ def test_any_split_gives_the_same_matches(strategy: Strategy) -> None:
         matched.append(expected.num_rows > 0)
 
     check()
-    assert len(matched) >= 25
+    assert len(matched) >= 90
     assert sum(matched) >= len(matched) / 3
 
 
@@ -136,7 +136,7 @@ def test_any_split_gives_the_same_matches_for_long() -> None:
 def test_late_rows_are_dropped_and_counted() -> None:
     late_rows = []
 
-    @settings(SETTINGS, max_examples=60, derandomize=True)
+    @settings(SETTINGS, max_examples=150, derandomize=True)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         case = data.draw(cases(judged=False))

@@ -23,7 +23,7 @@ _REMEDY = {
     "runs": "Shorten the window, add conditions or a partition attribute, or skip less by another strategy.",
     "buffer_nodes": "Shorten the window, or choose a strategy that keeps fewer partial matches.",
     "steps": "Shorten the window or add conditions; the query tries too many bindings.",
-    "matches": "Shorten the window, add conditions, or ask for RETURN count(*).",
+    "matches": "Shorten the window, or add conditions.",
 }
 
 
@@ -216,6 +216,7 @@ class AutomatonCall:
     def _finish(self) -> tuple[MatchSet, RunState]:
         cursor, counters = self.cursor, self.counters
         counters.condition_evaluations = int(cursor[L.CURSOR_EVALUATIONS])
+        counters.bindings_tried = int(cursor[L.CURSOR_TRIED])
         counters.runs_created = int(cursor[L.CURSOR_CREATED])
         counters.peak_runs = int(cursor[L.CURSOR_PEAK])
         saved = int(cursor[L.CURSOR_SAVED])

@@ -14,7 +14,8 @@ from fyke.errors import InputError, TypeClashError
 from fyke.language.ast import Duration, Expression, walk
 from fyke.pattern.kinds import Kind, kind_of
 from fyke.pattern.schema import NANOSECONDS
-from fyke.plan.plan import Plan, physical
+from fyke.plan.plan import Plan
+from fyke.plan.pushdown import physical
 
 _INTEGER_KINDS = (Kind.INTEGER, Kind.BOOLEAN, Kind.NULL)
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from fyke.engine.automaton import AutomatonCall, Feed, limit_error
 from fyke.engine.columns import column_uses, encode
+from fyke.engine.external import compile_external
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.absence import filter_absences
 from fyke.engine.kernels.arrays import Array, Data, Matches
-from fyke.engine.kernels.external import compile_external
 from fyke.engine.kernels.match_buffer import rebase_positions
 from fyke.engine.kernels.overlap import greedy_cover
 from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, output_order, robust
@@ -66,7 +66,9 @@ class Engine:
         self.names = list(dict.fromkeys(v.name for program in self.programs for v in program.variables))
         self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
         arity = self.analysed.functions
-        self.compiled = [compile_external(function, arity[name]) for name, function in plan.functions.items()]
+        self.compiled = [
+            compile_external(name, function, arity[name]) for name, function in plan.functions.items()
+        ]
 
     def _roles(self, number: int) -> dict[str, int]:
         return {
@@ -106,6 +108,7 @@ class Engine:
         self._number_events(state, ordered, places)
         segments = _segments(ordered, read, watermark)
         counters.events_read = int((segments[:, 2] - segments[:, 1]).sum())
+        counters.tied_rows = _tied_rows(ordered, segments)
         data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
         if self.compiled:
             data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
@@ -397,3 +400,17 @@ def _segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
     counted = np.concatenate(([0], np.cumsum(complete)))
     segments[:, 2] = starts + counted[ends] - counted[starts]
     return segments
+
+
+def _tied_rows(ordered: Ordered, segments: Array) -> int:
+    """Count the relevant rows read now that share their time with another one of their partition."""
+    read = np.zeros(ordered.events.shape[1] + 1, np.int64)
+    np.add.at(read, segments[:, 1], 1)
+    np.add.at(read, segments[:, 2], -1)
+    relevant = np.flatnonzero((np.cumsum(read[:-1]) > 0) & (ordered.events[L.EVENT_ROLES] != 0))
+    ends, codes = ordered.events[L.EVENT_END][relevant], ordered.events[L.EVENT_SEGMENT][relevant]
+    equal = (ends[1:] == ends[:-1]) & (codes[1:] == codes[:-1])
+    tied = np.zeros(max(1, len(relevant)), bool)
+    tied[1:] |= equal
+    tied[:-1] |= equal
+    return int(tied.sum())

@@ -12,15 +12,15 @@ from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.order import times
 from fyke.language.ast import Expression, Reference, walk
-from fyke.plan.plan import ROLES, every_row_counts, physical
-from fyke.plan.pushdown import Pushed
+from fyke.plan.plan import ROLES, every_row_counts
+from fyke.plan.pushdown import Pushed, physical
 
 
 def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
     """Return the types of the derived columns, learnt from a table without rows."""
     columns: Mapping[str, pa.DataType] = pushed.analysed.schema.columns
     nothing = pa.table({name: pa.array([], kind) for name, kind in columns.items()})
-    return {derived.name: _derive(nothing, derived.expression).type for derived in pushed.derived}
+    return {derived.name: _derive(nothing, derived.expression).type for derived in pushed.made}
 
 
 def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa.Table:
@@ -42,7 +42,7 @@ def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa
         table, roles = table.select(list(used)).take(pa.array(relevant)), roles[relevant]
     columns = {name: table.column(name) for name in carried}
     columns[ROLES] = pa.chunked_array([pa.array(roles)])
-    for derived in pushed.derived:
+    for derived in pushed.made:
         name = physical(derived)
         if name not in columns:
             columns[name] = pa.chunked_array([_derive(table, derived.expression)])
@@ -56,7 +56,7 @@ def _all_different(ends: Array) -> bool:
 
 
 def _mentioned(pushed: Pushed) -> set[str]:
-    nodes = (node for derived in pushed.derived for node in walk(derived.expression))
+    nodes = (node for derived in pushed.made for node in walk(derived.expression))
     return {node.path[0] for node in nodes if isinstance(node, Reference)}
 
 

@@ -19,6 +19,7 @@ from fyke.language.ast import Call, Expression, Index, Length, Reference, walk
 from fyke.pattern.check import is_aggregate
 from fyke.pattern.returns import END, MATCH_ID, START
 from fyke.plan.plan import Plan
+from fyke.plan.pushdown import physical
 
 
 class ResultBuilder:
@@ -31,9 +32,12 @@ class ResultBuilder:
         self.plan = plan
         self.analysed = plan.pushed.analysed
         self.variables = self._variables()
-        self.aggregates, _ = split_aggregates(self.analysed.output)
+        self.output = plan.pushed.output
+        self.aggregates, _ = split_aggregates(self.output)
         columns = self.analysed.schema.columns
-        rows = pa.table({name: pa.array([], columns[name]) for name in plan.pushed.needed})
+        made = {physical(derived): plan.types[derived.name] for derived in plan.pushed.exported}
+        kinds = {**{name: columns[name] for name in plan.pushed.needed}, **made}
+        rows = pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
         self.schema: pa.Schema = self._rows(no_matches(), rows, np.zeros((L.EVENT_SIZE, 0), np.int64)).schema
 
     def _variables(self) -> dict[str, tuple[bool, tuple[str, ...]]]:
@@ -52,13 +56,13 @@ class ResultBuilder:
 
     def finish(self, rows: pa.Table) -> pa.Table:
         """Turn the rows of all matches into the result of a query with aggregates over matches."""
-        if not self.analysed.output.over_matches:
+        if not self.output.over_matches:
             return rows
-        return aggregate_rows(rows, self.analysed.form.partition, self.analysed.output)
+        return aggregate_rows(rows, self.analysed.form.partition, self.output)
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:
         values = _Values(matches, rows, self.variables, self.plan.functions)
-        form, over = self.analysed.form, self.analysed.output.over_matches
+        form, over = self.analysed.form, self.output.over_matches
         columns: dict[str, Column] = {}
         if not over:
             columns[MATCH_ID] = match_ids(matches, rows, self.plan.pushed.needed, events, form.fingerprint)
@@ -73,7 +77,7 @@ class ResultBuilder:
             starts, ends = matches.spans(events)
             columns[START] = _as_time(starts, rows.schema.field(self.analysed.schema.start).type)
             columns[END] = _as_time(ends, rows.schema.field(self.analysed.schema.end).type)
-            for column in self.analysed.output.columns:
+            for column in self.output.columns:
                 columns[column.name] = values.column(column.expression)
         arrays = [v if isinstance(v, pa.Array) else pa.repeat(v, len(matches)) for v in columns.values()]
         return pa.Table.from_arrays(arrays, names=list(columns))

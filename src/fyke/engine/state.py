@@ -26,6 +26,7 @@ class Counters:
 
     events_read: int = 0
     late_rows: int = 0
+    tied_rows: int = 0
     condition_evaluations: int = 0
     bindings_tried: int = 0
     runs_created: int = 0

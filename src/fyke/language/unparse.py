@@ -71,7 +71,7 @@ def unparse_query_parts(
     if conditions or strategy is not Strategy.NEXT:
         lines.append(f"WHERE {strategy.value} {_braces(conditions)}")
     if window is not None:
-        lines.append(f"WITHIN {_window(window)}")
+        lines.append(f"WITHIN {unparse_window(window)}")
     if returns is not None:
         lines.append("RETURN " + ", ".join(_item(item) for item in returns))
     return "\n".join(lines)
@@ -90,7 +90,8 @@ def _item(item: ReturnItem) -> str:
     return unparse_expression(item.expression) + alias
 
 
-def _window(window: Window) -> str:
+def unparse_window(window: Window) -> str:
+    """Return the text of a window, as it stands behind WITHIN."""
     if window.kind is WindowKind.DURATION:
         return _duration(window.amount)
     return f"{window.amount} EVENTS" if window.kind is WindowKind.EVENTS else str(window.amount)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fyke.language.ast import Expression, Strategy, WindowKind
-from fyke.language.unparse import unparse_expression
+from fyke.language.ast import Expression, Strategy
+from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
-from fyke.plan.plan import every_row_counts, physical
-from fyke.plan.pushdown import Pushed
+from fyke.plan.plan import every_row_counts
+from fyke.plan.pushdown import Pushed, physical
 
 _READS = {
     Strategy.ANY: "every satisfied binding starts a new run, the old one goes on",
@@ -96,7 +96,7 @@ def _rows(pushed: Pushed) -> list[str]:
         lines.append("  filter   none: irrelevant rows break contiguity or count in the window")
     else:
         lines.append("  filter   rows that can play a role")
-    made = [derived for derived in pushed.derived if physical(derived) not in pushed.analysed.schema.columns]
+    made = [derived for derived in pushed.made if physical(derived) not in pushed.analysed.schema.columns]
     lines += [f"  column   {physical(derived)} = {_row_text(derived.expression)}" for derived in made]
     lines.append(f"  carry    {', '.join(pushed.needed)}")
     return lines
@@ -113,8 +113,7 @@ def _matching(pushed: Pushed, engine: str, output: str) -> list[str]:
     by = ", ".join(pushed.split) if apart else "nothing: one stream"
     window = "none"
     if form.window is not None:
-        unit = " events" if form.window.kind is WindowKind.EVENTS else " units of the time column"
-        window = f"{pushed.analysed.window:,}{unit}"
+        window = unparse_window(form.window)
     lines = [
         f"  split by {by}",
         f"  order    {', '.join((schema.end, *schema.tie_breaker))}, then all columns",

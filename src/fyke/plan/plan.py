@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from fyke.language.ast import Reference, Strategy, WindowKind
+from fyke.language.ast import Strategy, WindowKind
 from fyke.limits import Limits
-from fyke.plan.pushdown import Derived, Pushed
+from fyke.plan.pushdown import Pushed, physical
 
 ROLES = "__fyke_roles"
-_DERIVED = "__fyke_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +36,7 @@ def every_row_counts(pushed: Pushed) -> bool:
     return contiguous or (form.window is not None and form.window.kind is WindowKind.EVENTS)
 
 
-def physical(derived: Derived) -> str:
-    """Return the column of a prepared batch that holds a derived column: an attribute is its own."""
-    expression = derived.expression
-    if isinstance(expression, Reference) and len(expression.path) == 1:
-        return expression.path[0]
-    return _DERIVED + derived.name
-
-
 def prepared_columns(pushed: Pushed) -> tuple[str, ...]:
     """Return the columns of a prepared batch, in order."""
-    made = (physical(derived) for derived in pushed.derived)
+    made = (physical(derived) for derived in pushed.made)
     return tuple(dict.fromkeys((*pushed.needed, ROLES, *made)))

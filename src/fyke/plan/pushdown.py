@@ -24,8 +24,10 @@ from fyke.language.ast import (
 from fyke.language.unparse import unparse_expression
 from fyke.pattern.analyse import Analysed
 from fyke.pattern.check import is_aggregate
+from fyke.pattern.kinds import AGGREGATES, FUNCTIONS
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
 from fyke.pattern.partition import drop_implied
+from fyke.pattern.returns import Output
 
 EVENT = ""  # the variable of an expression over a row by itself
 MAX_ROLES = 63
@@ -57,9 +59,10 @@ class Derived:
 class Pushed:
     """An analysed query split into what rows decide alone and what only several events decide.
 
-    The work is parted by the attributes of ``split``.  In ``alternatives`` each condition refers to
-    derived columns by name, and ``roles_of`` gives the role bit of each variable of each alternative,
-    by (alternative, variable name).
+    The work is parted by the attributes of ``split``.  ``output`` is what RETURN asks for, with
+    functions that only the input's engine knows as columns of their rows.  In ``alternatives`` each
+    condition refers to derived columns by name, and ``roles_of`` gives the role bit of each variable of
+    each alternative, by (alternative, variable name).
     """
 
     analysed: Analysed
@@ -69,6 +72,13 @@ class Pushed:
     roles_of: dict[tuple[int, str], int]
     needed: tuple[str, ...]
     split: tuple[str, ...]
+    output: Output
+    exported: tuple[Derived, ...] = ()
+
+    @property
+    def made(self) -> tuple[Derived, ...]:
+        """All derived columns: those of conditions, and those ``exported`` to the result."""
+        return self.derived + self.exported
 
 
 class _Collector:
@@ -78,6 +88,7 @@ class _Collector:
         self.analysed = analysed
         self.roles: dict[tuple[str | None, frozenset[str]], Role] = {}
         self.derived: dict[str, Derived] = {}
+        self.exported: dict[str, Derived] = {}
 
     def role(self, variable: Variable, conditions: Iterable[Condition]) -> int:
         own = tuple(_about_row(c.expression) for c in conditions if self.is_own(c, variable.name))
@@ -101,6 +112,21 @@ class _Collector:
         if is_aggregate(expression):
             return map_children(expression, lambda argument: self._aggregate_argument(argument, types))
         return map_children(expression, lambda child: self.derive(child, types))
+
+    def export(self, expression: Expression, types: dict[str, str | None]) -> Expression:
+        """Replace calls that only the input's engine knows by references to columns of prepared rows."""
+        if isinstance(expression, Call) and self._foreign(expression.function):
+            element = _element(expression)
+            if element is not None:
+                row = _about_row(expression)
+                name = f"e{len(self.exported)}"
+                needed = frozenset({types.get(element.variable)})
+                made = self.exported.setdefault(unparse_expression(row), Derived(name, row, needed))
+                return Reference(element.variable, (physical(made),), element.index, place=expression.place)
+        return map_children(expression, lambda child: self.export(child, types))
+
+    def _foreign(self, function: str) -> bool:
+        return function not in (FUNCTIONS.keys() | AGGREGATES | self.analysed.functions.keys())
 
     def is_own(self, condition: Condition, name: str) -> bool:
         """Say whether a condition is decided by each event of ``name`` alone, and by the input's engine."""
@@ -138,6 +164,14 @@ class _Collector:
         return Reference(element.variable, (self.derived[key].name,), element.index, place=expression.place)
 
 
+def physical(derived: Derived) -> str:
+    """Return the column of a prepared batch that holds a derived column: an attribute is its own."""
+    expression = derived.expression
+    if isinstance(expression, Reference) and len(expression.path) == 1:
+        return expression.path[0]
+    return f"__fyke_{derived.name}"
+
+
 def push_down(analysed: Analysed, output: str = "all") -> Pushed:
     """Split an analysed query into roles, derived columns and conditions over several events."""
     collector = _Collector(analysed)
@@ -155,6 +189,11 @@ def push_down(analysed: Analysed, output: str = "all") -> Pushed:
             _push_absence(absence, number, collector, types, roles_of) for absence in alternative.absences
         )
         alternatives.append(replace(alternative, conditions=kept, absences=absences))
+    every = {v.name: v.type for each in analysed.form.alternatives for v in each.variables}
+    columns = tuple(
+        replace(column, expression=collector.export(column.expression, every))
+        for column in analysed.output.columns
+    )
     return Pushed(
         analysed,
         tuple(collector.roles.values()),
@@ -163,6 +202,8 @@ def push_down(analysed: Analysed, output: str = "all") -> Pushed:
         roles_of,
         needed_columns(analysed, split),
         split,
+        replace(analysed.output, columns=columns),
+        tuple(collector.exported.values()),
     )
 
 

@@ -73,16 +73,14 @@ def match_analysed(table: pa.Table, analysed: Analysed, output: str, functions: 
 
 
 def processing_order(table: pa.Table, schema: EventSchema) -> pa.Table:
-    """Sort the rows by order key, then by all other columns; rows without a time are left out."""
-    rows = [row for row in table.to_pylist() if None not in (row[schema.start], row[schema.end])]
-    numbers = [
-        k for k, row in enumerate(table.to_pylist()) if None not in (row[schema.start], row[schema.end])
-    ]
+    """Sort the rows by order key, then by all other columns; rows without a proper time are left out."""
+    starts, ends = (_ticks(table.column(name)) for name in schema.time)
     keyed = [
         (tuple(_Key(row[name]) for name in schema.order_columns()), k)
-        for row, k in zip(rows, numbers, strict=True)
+        for k, row in enumerate(table.to_pylist())
+        if starts[k] is not None and ends[k] is not None and starts[k] <= ends[k]
     ]
-    return table.take([k for _, k in sorted(keyed)])
+    return table.take(pa.array([k for _, k in sorted(keyed)], pa.int64()))
 
 
 class _Key:

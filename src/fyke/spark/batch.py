@@ -49,14 +49,14 @@ def match_frame(frame: DataFrame, plan: Plan) -> DataFrame:
 def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder) -> DataFrame:
     """Aggregate over matches with Spark's own operators."""
     analysed = plan.pushed.analysed
-    aggregates, items = split_aggregates(analysed.output)
+    aggregates, items = split_aggregates(plan.pushed.output)
     # The types are those of the result on a table without rows: Spark has others for sums of decimals.
     finished = builder.finish(builder.schema.empty_table()).schema
     partition = [F.col(quote(name)) for name in analysed.form.partition]
     asked = [_AGGREGATE[each.function](each.column).alias(each.column) for each in aggregates]
     grouped = matches.groupBy(*partition).agg(*asked)
     columns = []
-    for column, item in zip(analysed.output.columns, items, strict=True):
+    for column, item in zip(plan.pushed.output.columns, items, strict=True):
         kind = from_arrow_type(finished.field(column.name).type, prefer_timestamp_ntz=True)
         columns.append(F.expr(to_sql(item, {})).cast(kind).alias(column.name))
     return grouped.select(*partition, *columns)

@@ -323,3 +323,14 @@ def _like_pattern(pattern: str) -> str:
         return token[0] if len(token[0]) == 2 and char in "%_\\" else "\\\\" if char == "\\" else char
 
     return re.sub(r"\\.|\\$", escaped, pattern, flags=re.DOTALL)
+
+
+def timed_sql(time: tuple[str, str]) -> str:
+    """Return the condition on rows that have a time; a lasting event must not end before it starts."""
+    start, end = (identifier(name) for name in time)
+    return f"{end} IS NOT NULL" if start == end else f"{start} <= {end}"
+
+
+def rejected_sql(time: tuple[str, str]) -> str:
+    """Return the condition on rows that have no time."""
+    return f"NOT coalesce({timed_sql(time)}, FALSE)"

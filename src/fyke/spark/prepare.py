@@ -30,9 +30,9 @@ from fyke.language.ast import (
 )
 from fyke.language.unparse import unparse_expression
 from fyke.pattern.schema import EventSchema
-from fyke.plan.plan import ROLES, Plan, every_row_counts, physical, prepared_columns
-from fyke.plan.pushdown import Derived, Pushed, Role
-from fyke.spark.expression import FORBIDDEN, identifier, quote, text_literal, to_sql
+from fyke.plan.plan import ROLES, Plan, every_row_counts, prepared_columns
+from fyke.plan.pushdown import Derived, Pushed, Role, physical
+from fyke.spark.expression import FORBIDDEN, identifier, quote, rejected_sql, text_literal, timed_sql, to_sql
 
 _UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 
@@ -107,23 +107,21 @@ def infer_type(frame: DataFrame, expression: Expression, text: str | None = None
 
 def derived_types(frame: DataFrame, pushed: Pushed) -> dict[str, pa.DataType]:
     """Return the types of the derived columns."""
-    if not pushed.derived:
+    if not pushed.made:
         return {}
-    made = prepared(frame, pushed)
-    types = arrow_columns(made)
-    return {derived.name: types[physical(derived)] for derived in pushed.derived}
+    types = arrow_columns(prepared(frame, pushed))
+    return {derived.name: types[physical(derived)] for derived in pushed.made}
 
 
 def prepared(frame: DataFrame, pushed: Pushed) -> DataFrame:
     """Add roles and derived columns to the rows that have a time."""
     schema = pushed.analysed.schema
     new = {ROLES: F.expr(_roles_sql(pushed.roles, schema))}
-    for derived in pushed.derived:
+    for derived in pushed.made:
         name = physical(derived)
         if name not in schema.columns:
             new[name] = F.expr(_derived_sql(derived, schema))
-    present = " AND ".join(f"{identifier(name)} IS NOT NULL" for name in dict.fromkeys(schema.time))
-    timed = frame.where(present)
+    timed = frame.where(timed_sql(schema.time))
     if not every_row_counts(pushed):
         filtering = _scan_sql(pushed.roles, schema)
         timed = timed if filtering is None else timed.where(filtering)
@@ -131,8 +129,8 @@ def prepared(frame: DataFrame, pushed: Pushed) -> DataFrame:
 
 
 def rejected(frame: DataFrame, time: tuple[str, str]) -> DataFrame:
-    """Return the rows without a time."""
-    return frame.where(" OR ".join(f"{identifier(name)} IS NULL" for name in dict.fromkeys(time)))
+    """Return the rows without a time, or that end before they start."""
+    return frame.where(rejected_sql(time))
 
 
 def distributed(frame: DataFrame, plan: Plan) -> DataFrame:

@@ -478,6 +478,7 @@ def read_segments(w, flush, now):
             return status
         w.cursor[L.CURSOR_SEGMENT] = segment + 1
         w.cursor[L.CURSOR_EVENT] = -1
+        w.cursor[L.CURSOR_TRIED] += w.cursor[L.CURSOR_STEPS]
         w.cursor[L.CURSOR_STEPS] = 0
         if flush:
             w.cursor[L.CURSOR_NODES] = w.cursor[L.CURSOR_LOADED]

@@ -10,7 +10,6 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-import numba
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -50,17 +49,3 @@ def call_external(address, count, stack, first):
     e = stack[first + 4] if count > 4 else 0.0
     f = stack[first + 5] if count > 5 else 0.0
     return _invoke(address, a, b, c, d, e, f)
-
-
-def compile_external(function: Callable[..., float], arity: int) -> Any:
-    """Compile a Python function of ``arity`` numbers; keep the result alive while it is used."""
-    inner = numba.njit(function)
-    bodies: dict[int, Callable[..., float]] = {
-        1: lambda a, b, c, d, e, f: float(inner(a)),
-        2: lambda a, b, c, d, e, f: float(inner(a, b)),
-        3: lambda a, b, c, d, e, f: float(inner(a, b, c)),
-        4: lambda a, b, c, d, e, f: float(inner(a, b, c, d)),
-        5: lambda a, b, c, d, e, f: float(inner(a, b, c, d, e)),
-        6: lambda a, b, c, d, e, f: float(inner(a, b, c, d, e, f)),
-    }
-    return numba.cfunc(types.float64(*[types.float64] * MAX_ARGUMENTS))(bodies[arity])

@@ -195,4 +195,5 @@ CURSOR_LOADED = 11  # runs of the state consumed so far
 CURSOR_EVALUATIONS = 12
 CURSOR_CREATED = 13
 CURSOR_PEAK = 14
+CURSOR_TRIED = 15  # steps of all partitions
 CURSOR_SIZE = 16

@@ -1,0 +1,51 @@
+"""Counts of a call, and rows that are rejected: nothing is lost in silence."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import fyke
+from fyke.errors import OptionError
+
+POINTS = pa.table({"kind": ["A", "B", "B", "C", "A"], "t": [1, 2, 2, 3, None], "k": [1, 1, 1, 1, 1]})
+LASTING = pa.table({"kind": ["A", "B", "B", "B"], "s": [1, 5, 9, None], "e": [2, 6, 8, 9]})
+PAIR = "PATTERN SEQ(A a, B b) WITHIN 10"
+
+
+def test_counts_on_a_table() -> None:
+    metrics = fyke.Metrics()
+    found = fyke.match(POINTS, PAIR, time="t", type="kind", metrics=metrics)
+    counts = metrics.get()
+    assert found.num_rows == counts["matches"] == 1
+    assert (counts["rows"], counts["rejected_rows"], counts["events_read"]) == (5, 1, 3)
+    assert counts["tied_rows"] == 2
+    assert (counts["bindings_tried"], counts["runs_created"], counts["peak_runs"]) == (2, 2, 1)
+
+
+def test_ties_are_counted_within_a_partition() -> None:
+    metrics = fyke.Metrics()
+    apart = POINTS.set_column(2, "k", pa.array([1, 1, 2, 1, 1]))
+    fyke.match(apart, "PATTERN SEQ(A a, B b) WHERE { [k] } WITHIN 10", time="t", type="kind", metrics=metrics)
+    assert metrics.get()["tied_rows"] == 0
+
+
+def test_rows_without_a_time_are_said_to_be_rejected() -> None:
+    with pytest.warns(fyke.RejectedRowsWarning, match="1 of 5 rows have no time"):
+        fyke.match(POINTS, PAIR, time="t", type="kind")
+    assert fyke.rejected(POINTS, time="t").column("kind").to_pylist() == ["A"]
+
+
+def test_an_event_that_ends_before_it_starts_is_rejected() -> None:
+    metrics = fyke.Metrics()
+    found = fyke.match(LASTING, PAIR, time=("s", "e"), type="kind", metrics=metrics)
+    assert metrics.get()["rejected_rows"] == 2
+    assert found.num_rows == 1
+    assert fyke.rejected(LASTING, time=("s", "e")).column("e").to_pylist() == [8, 9]
+    assert fyke.reference.match(LASTING, PAIR, time=("s", "e"), type="kind").equals(found)
+
+
+def test_a_function_that_cannot_be_compiled_is_refused() -> None:
+    query = "PATTERN SEQ(A a, B b) WHERE { f(a.t, b.t) > 1 } WITHIN 10"
+    with pytest.raises(OptionError, match="function 'f' cannot be compiled"):
+        fyke.match(POINTS, query, time="t", type="kind", functions={"f": lambda x, y: open(x)})

@@ -1,0 +1,78 @@
+"""Results: aggregates of RETURN by the rules of conditions, and identifiers that tell every match apart."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import fyke
+from fyke import reference
+from tests.random.results import difference
+
+LARGEST = 2**63 - 1
+
+
+def events(**columns: list[Any]) -> pa.Table:
+    count = len(next(iter(columns.values())))
+    return pa.table({"kind": ["A"] * count, "t": list(range(count)), **columns})
+
+
+def returned(table: pa.Table, query: str, **options: Any) -> pa.Table:
+    """Return the result of the engine, which must be that of the reference."""
+    found = fyke.match(table, query, time="t", type="kind", **options)
+    differing = difference(found, reference.match(table, query, time="t", type="kind", **options))
+    assert differing is None, differing
+    return found
+
+
+@pytest.mark.parametrize("item", ["{}(a[].v)", "{}(b.v)"])
+def test_nan_is_greatest(item: str) -> None:
+    table = events(v=[1.0, math.nan, math.inf])
+    pattern = "A{3} a[]" if "a[]" in item else "A b"
+    for name, expected in {"max": math.nan, "min": 1.0}.items():
+        (value,) = returned(table, f"PATTERN {pattern} WITHIN 9 RETURN {item.format(name)} AS r")[
+            "r"
+        ].to_pylist()
+        assert value == expected or (math.isnan(value) and math.isnan(expected))
+
+
+@pytest.mark.parametrize("item", ["sum(a[].x)", "sum(b.x)"])
+def test_a_sum_that_leaves_int64_is_null_and_one_that_comes_back_is_not(item: str) -> None:
+    pattern = "A{3} a[]" if "a[]" in item else "A b"
+    query = f"PATTERN {pattern} WITHIN 9 RETURN {item} AS r"
+    assert returned(events(x=[LARGEST, LARGEST, 1]), query)["r"].to_pylist() == [None]
+    assert returned(events(x=[LARGEST, 1, -2]), query)["r"].to_pylist() == [LARGEST - 1]
+
+
+def test_averages_of_decimals_are_floats() -> None:
+    table = events(x=[1, 2]).append_column("d", pa.array([1, 2], pa.decimal128(9, 2)))
+    assert returned(table, "PATTERN A b WITHIN 9 RETURN avg(b.d) AS r")["r"].to_pylist() == [1.5]
+
+
+def test_a_partition_of_nan_is_one_partition() -> None:
+    table = events(v=[math.nan, math.nan, 0.0, -0.0])
+    found = returned(table, "PATTERN A a WHERE { [v] } WITHIN 9 RETURN count(*) AS r0")
+    assert sorted(found["r0"].to_pylist()) == [2, 2]
+
+
+def test_counts_of_no_match() -> None:
+    table = events(x=[1])
+    found = returned(table, "PATTERN B a WITHIN 9 RETURN count(*) AS n, count(a.x) AS m, sum(a.x) AS s")
+    assert found.to_pylist() == [{"n": 0, "m": 0, "s": None}]
+
+
+def test_an_operand_that_is_compared_several_times() -> None:
+    table = events(x=[1, 2])
+    query = "PATTERN A+ a[] WHERE skip_till_any_match { %s } WITHIN 9 RETURN a.len AS n"
+    assert returned(table, query % "sum(a[].x) IN (1, 3, 7)")["n"].to_pylist() == [1, 2]
+    assert returned(table, query % "max(a[].x) BETWEEN 2 AND avg(a[].x)")["n"].to_pylist() == [1]
+
+
+def test_twins_make_matches_of_their_own() -> None:
+    twins = pa.table({"kind": ["A", "A"], "t": [1, 1]})
+    found = returned(twins, "PATTERN AND(A? a, A? b) WHERE skip_till_any_match { a.t >= 0 } WITHIN 9")
+    assert found.num_rows == 6
+    assert len(set(found["match_id"].to_pylist())) == 6
