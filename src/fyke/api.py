@@ -191,11 +191,12 @@ class _Call:
             if all(is_frame(each) for each in events.values()):
                 return self._united(events, spark_prepare.arrow_columns, spark_prepare.unite)
             if all(isinstance(each, pa.Table) for each in events.values()):
-                return self._united(events, _columns, _unite_tables)
+                return self._united(events, lambda table: _columns(_without_views(table)), _unite_tables)
         if is_frame(events):
             return _Source(events, self._schema(spark_prepare.arrow_columns(events), self.type_column))
         if isinstance(events, pa.Table):
-            return _Source(events, self._schema(_columns(events), self.type_column))
+            table = _without_views(events)
+            return _Source(table, self._schema(_columns(table), self.type_column))
         raise InputError(
             "events must be a Spark DataFrame, a pyarrow.Table, or a dict of one of these, "
             f"found {_described(events)}",
@@ -283,7 +284,8 @@ def _timed(table: pa.Table, schema: EventSchema, *, warn: bool) -> tuple[pa.Tabl
 def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataType], kind: str) -> pa.Table:
     """Return several tables as one with a type column; attributes a type lacks are null."""
     parts = []
-    for name, table in tables.items():
+    for name, given in tables.items():
+        table = _without_views(given)
         arrays = {
             column: table.column(column).cast(arrow)
             if column in table.column_names
@@ -292,6 +294,13 @@ def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataT
         }
         parts.append(pa.table({**arrays, kind: pa.repeat(pa.scalar(name), table.num_rows)}))
     return pa.concat_tables(parts)
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """Return strings and binaries in the layout that all of Arrow's functions take."""
+    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+    fields = [field.with_type(plain.get(field.type, field.type)) for field in table.schema]
+    return table.cast(pa.schema(fields)) if fields != list(table.schema) else table
 
 
 def _columns(table: pa.Table) -> dict[str, pa.DataType]:
