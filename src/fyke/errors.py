@@ -7,7 +7,7 @@ Everything Fyke raises on purpose is a :class:`FykeError`.  An error about a que
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 
@@ -48,6 +48,10 @@ class FykeError(Exception):
     def _render(self) -> str:
         return f"{self.message}\n{self.remedy}" if self.remedy else self.message
 
+    def __reduce__(self) -> tuple[Callable[..., FykeError], tuple[type[FykeError], dict[str, object]]]:
+        """Let errors travel between processes, although their arguments are given by name."""
+        return _restored, (type(self), self.__dict__)
+
 
 def _pointed_out(source: str, place: Place) -> list[str]:
     """Return the line of the place, at most 100 characters of it, and a line with carets below it."""
@@ -55,6 +59,13 @@ def _pointed_out(source: str, place: Place) -> list[str]:
     shown = "".join(char if char.isprintable() else " " for char in source[start : start + 100])
     column = place.column - 1 - start
     return [f"  {shown}".rstrip(), "  " + " " * column + "^" * max(1, min(place.length, 100 - column))]
+
+
+def _restored(kind: type[FykeError], attributes: dict[str, object]) -> FykeError:
+    error = kind.__new__(kind)
+    error.__dict__.update(attributes)
+    error.args = (error._render(),)
+    return error
 
 
 class QueryError(FykeError):

@@ -95,6 +95,8 @@ def _column_words(array: pa.Array) -> Array:
         array = array.cast(pa.timestamp("us", tz=kind.tz), safe=False).cast(pa.int64())
     elif pa.types.is_duration(kind):
         array = array.cast(pa.duration("us"), safe=False).cast(pa.int64())
+    elif pa.types.is_time(kind):
+        array = array.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64())
     elif pa.types.is_date(kind):
         array = array.cast(pa.date32()).cast(pa.int32())
     if pa.types.is_floating(array.type):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from decimal import Decimal
 from functools import cache
+from importlib import resources
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -94,9 +95,9 @@ def _tokens(parser: InteractiveParser) -> Iterator[Token]:
 
 @cache
 def _grammar() -> Lark:
-    return Lark.open(
-        "sase.lark", rel_to=__file__, parser="lalr", propagate_positions=True, maybe_placeholders=True
-    )
+    # Read as a resource: the package may lie in a zip file on a worker.
+    grammar = (resources.files("fyke.language") / "sase.lark").read_text("utf-8")
+    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=True)
 
 
 def _check_brackets(text: str, limits: Limits) -> None:

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema, to_arrow_type
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType, VariantType
 
 from fyke.errors import InputError, TypeClashError
 from fyke.language.ast import (
@@ -35,6 +35,7 @@ from fyke.plan.pushdown import Derived, Pushed, Role, physical
 from fyke.spark.expression import FORBIDDEN, identifier, quote, rejected_sql, text_literal, timed_sql, to_sql
 
 _UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
+_BYTES = "UTF8_BINARY"
 
 
 def arrow_columns(frame: DataFrame) -> dict[str, pa.DataType]:
@@ -46,11 +47,7 @@ def arrow_columns(frame: DataFrame) -> dict[str, pa.DataType]:
         If Spark cannot tell two columns apart, or a column cannot be sent to Python.
     """
     _check_names(frame, frame.columns)
-    try:
-        schema = to_arrow_schema(frame.schema, timezone="UTC")
-    except PySparkException:
-        raise _unsupported(frame.schema) from None
-    return dict(zip(schema.names, schema.types, strict=True))
+    return {field.name: _arrow_type(field) for field in frame.schema.fields}
 
 
 def _check_names(frame: DataFrame, names: Iterable[str]) -> None:
@@ -66,16 +63,26 @@ def _check_names(frame: DataFrame, names: Iterable[str]) -> None:
         seen[key] = name
 
 
-def _unsupported(schema: StructType) -> InputError:
-    for field in schema.fields:
-        try:
-            to_arrow_type(field.dataType, timezone="UTC")
-        except PySparkException:
-            return InputError(
-                f"column {field.name!r} is {field.dataType.simpleString()}, which Spark sends to no Python",
-                remedy="Drop or cast it before matching.",
-            )
-    return InputError("the events have columns that Spark does not send to Python")
+def _arrow_type(field: StructField) -> pa.DataType:
+    try:
+        arrow = to_arrow_type(field.dataType, timezone="UTC")
+    except PySparkException:
+        arrow = None
+    if arrow is None or _holds_variant(field.dataType):
+        raise InputError(
+            f"Fyke cannot take the column {field.name!r} of type {field.dataType.simpleString()}",
+            remedy="Drop or cast it before matching.",
+        )
+    return arrow
+
+
+def _holds_variant(kind: DataType) -> bool:
+    """Say whether a type is, or has in it, one that has no order in Spark though it has one in Arrow."""
+    if isinstance(kind, ArrayType):
+        return _holds_variant(kind.elementType)
+    if isinstance(kind, StructType):
+        return any(_holds_variant(field.dataType) for field in kind.fields)
+    return isinstance(kind, VariantType)
 
 
 def infer_type(frame: DataFrame, expression: Expression, text: str | None = None) -> pa.DataType | None:
@@ -121,11 +128,21 @@ def prepared(frame: DataFrame, pushed: Pushed) -> DataFrame:
         name = physical(derived)
         if name not in schema.columns:
             new[name] = F.expr(_derived_sql(derived, schema))
-    timed = frame.where(timed_sql(schema.time))
+    timed = _by_bytes(frame).where(timed_sql(schema.time))
     if not every_row_counts(pushed):
         filtering = _scan_sql(pushed.roles, schema)
         timed = timed if filtering is None else timed.where(filtering)
     return timed.withColumns(new)
+
+
+def _by_bytes(frame: DataFrame) -> DataFrame:
+    """Let strings be compared by their bytes, as across events: a collation would hold in Spark only."""
+    collated = {
+        field.name: F.collate(quote(field.name), _BYTES)
+        for field in frame.schema.fields
+        if isinstance(field.dataType, StringType) and field.dataType.collation != _BYTES
+    }
+    return frame.withColumns(collated) if collated else frame
 
 
 def rejected(frame: DataFrame, time: tuple[str, str]) -> DataFrame:

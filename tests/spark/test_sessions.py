@@ -1,0 +1,139 @@
+"""Sessions of every kind, each in a process of its own: Connect, started before Fyke, workers with a zip."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from fyke.spark.session import package_archive
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = "'spark.ui.enabled': 'false', 'spark.driver.memory': '512m', 'spark.sql.shuffle.partitions': '2'"
+EVENTS = """
+import pyarrow as pa
+events = pa.table(
+    {"kind": ["A", "B", "B", "A", "C"], "t": [1, 2, 3, 4, 5], "k": [1, 1, 2, 2, 1], "x.y": [5, 4, 3, 2, 1]}
+)
+QUERIES = [
+    "PATTERN SEQ(A a, B+ b[], C c) WHERE { [k] AND a.'x.y' > c.'x.y' }".replace("'", '"'),
+    "PATTERN SEQ(A a, ANY b) WHERE { regexp_like(a.kind, '^A') } RETURN count(*) AS n, max(b.t) AS t",
+    "PATTERN SEQ(A a, ANY b) RETURN a.t, b.t",
+]
+OPTIONS = {"time": "t", "type": "kind"}
+def rows(table):
+    return sorted(map(repr, table.to_pylist()))
+"""
+
+
+def run(script: str, **environment: str | None) -> str:
+    """Run a script in a fresh interpreter and return what it prints."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", EVENTS + textwrap.dedent(script)],
+        env={name: value for name, value in variables.items() if value is not None},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-5_000:]
+    return done.stdout
+
+
+@pytest.mark.spark
+def test_spark_connect() -> None:
+    pytest.importorskip("grpc")
+    printed = run(
+        f"""
+        import fyke
+        from pyspark.sql import SparkSession
+        builder = SparkSession.builder.remote("local[2]")
+        for name, value in {{{SETTINGS}}}.items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
+        from fyke.spark.session import is_connect
+        assert is_connect(spark)
+        frame = spark.createDataFrame(events)
+        metrics = fyke.Metrics()
+        for query in (QUERIES[0], QUERIES[2]):
+            found = fyke.match(frame, query, metrics=metrics, **OPTIONS)
+            assert rows(found.toArrow()) == rows(fyke.match(events, query, **OPTIONS)), query
+            assert metrics.get() == {{"rows": 5, "rejected_rows": 0}}
+        assert fyke.match(frame, QUERIES[1], **OPTIONS).collect() == [(2, 5)]
+        try:
+            fyke.match(frame, "PATTERN A a WHERE {{ no_such(a.k) > 1 }}", **OPTIONS)
+        except fyke.FykeError as error:
+            assert "unknown function 'no_such'" in str(error)
+        print("connected")
+        spark.stop()
+        """,
+        PYSPARK_PYTHON=None,
+    )
+    assert "connected" in printed
+
+
+@pytest.mark.spark
+def test_a_session_started_before_fyke(tmp_path: Path) -> None:
+    """Its workers would run the first python3 on the path, here one that is not Python at all."""
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\nexit 77\n")
+    other.chmod(0o755)
+    printed = run(
+        f"""
+        from pyspark.sql import SparkSession
+        builder = SparkSession.builder.master("local[2]")
+        for name, value in {{{SETTINGS}}}.items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
+        assert spark.sparkContext.pythonExec == "python3"
+        import fyke
+        frame = spark.createDataFrame(events)
+        for query in (QUERIES[0], QUERIES[2]):
+            expected = rows(fyke.match(events, query, **OPTIONS))
+            assert rows(fyke.match(frame, query, **OPTIONS).toArrow()) == expected
+        print("matched")
+        """,
+        PYSPARK_PYTHON=None,
+        PATH=os.pathsep.join([str(tmp_path), os.environ["PATH"]]),
+    )
+    assert "matched" in printed
+
+
+def test_the_shipped_package_can_be_imported_from_its_zip(tmp_path: Path) -> None:
+    archive = package_archive()
+    path = os.pathsep.join([str(archive), *(each for each in sys.path if each.endswith("site-packages"))])
+    script = """
+    import fyke, fyke.engine.kernels.hashing
+    assert ".zip" in fyke.__file__, fyke.__file__
+    print(fyke.match(events, QUERIES[2], **OPTIONS).num_rows, int(fyke.engine.kernels.hashing.mix(1)) != 1)
+    """
+    # Compiling every kernel takes long, so the match runs without; one small kernel is compiled and cached.
+    assert run(script, PYTHONPATH=path, FYKE_JIT="0").split() == ["2", "True"]
+    script = """
+    import fyke.engine.kernels.hashing
+    assert ".zip" in fyke.__file__, fyke.__file__
+    print(int(fyke.engine.kernels.hashing.mix(1)) != 1)
+    """
+    for _ in ("compiled", "cached"):
+        assert run(script, PYTHONPATH=path, NUMBA_CACHE_DIR=None, HOME=str(tmp_path)).split() == ["True"]
+
+
+def test_a_table_needs_neither_connect_nor_java() -> None:
+    printed = run(
+        """
+        import sys
+        for name in ("grpc", "google.protobuf", "zstandard"):
+            sys.modules[name] = None
+        import fyke
+        print(fyke.match(events, QUERIES[2], **OPTIONS).num_rows)
+        """,
+        FYKE_JIT="0",
+        PATH="/nonexistent",
+        JAVA_HOME=None,
+    )
+    assert printed.split() == ["2"]

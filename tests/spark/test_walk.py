@@ -1,0 +1,142 @@
+"""The function workers run, without Spark: sorted rows in chunks of any size give what a table gives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from fyke.engine.prepare import derived_types, prepare
+from fyke.engine.result import ResultBuilder
+from fyke.language.ast import Strategy
+from fyke.language.sase import parse
+from fyke.pattern.analyse import analyse
+from fyke.pattern.schema import make_schema
+from fyke.plan.plan import Plan, prepared_columns
+from fyke.plan.pushdown import push_down
+from fyke.spark import batch
+from tests.spark.streams import FIRST_READ, OPTIONS, QUERIES, SIMULTANEOUS, stream
+from tests.spark.tables import assert_same, on_table
+
+STREAM = stream(90, seed=8)
+TIMED = STREAM.filter(STREAM["ts"].is_valid())
+
+
+def _plan(query: str, table: pa.Table, options: dict[str, Any]) -> Plan:
+    columns = dict(zip(table.schema.names, table.schema.types, strict=True))
+    schema = make_schema(
+        columns, time=options["time"], type_column=options["type"], tie_breaker=options.get("tie_breaker")
+    )
+    output = options.get("output", "all")
+    pushed = push_down(analyse(parse(query), schema), output)
+    return Plan(pushed, derived_types(pushed), output)
+
+
+def _prepared(events: pa.Table, plan: Plan) -> pa.Table:
+    """Sort rows as Spark does: by partition, then in processing order by all columns; no null keys."""
+    rows = prepare(events, plan.pushed)
+    analysed = plan.pushed.analysed
+    partition = () if analysed.form.strategy is Strategy.STRICT else plan.pushed.split
+    order = [name for name in analysed.schema.order_columns() if name in rows.column_names]
+
+    def key(row: dict[str, Any]) -> list[tuple[Any, ...]]:
+        return [_sort_key(row[name]) for name in (*partition, *order)]
+
+    kept = [row for row in rows.to_pylist() if all(row[name] is not None for name in partition)]
+    return pa.Table.from_pylist(sorted(kept, key=key), rows.schema).select(prepared_columns(plan.pushed))
+
+
+def _sort_key(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return (0,)
+    if isinstance(value, float) and math.isnan(value):
+        return (2,)
+    return (1, value.encode() if isinstance(value, str) else value)
+
+
+def _walked(plan: Plan, rows: pa.Table, batch_rows: int) -> pa.Table:
+    builder = ResultBuilder(plan)
+    found = list(batch.matcher(plan)(iter(rows.to_batches(max_chunksize=batch_rows))))
+    return builder.finish(pa.Table.from_batches(found, builder.schema))
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_chunks_of_any_size_give_the_same_matches(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    query, own = QUERIES[name]
+    options = {**OPTIONS, **own}
+    expected = on_table(STREAM, query, **options)
+    plan = _plan(query, STREAM, options)
+    rows = _prepared(TIMED, plan)
+    for chunk_rows, batch_rows in ((1, 1), (2, 1), (3, 2), (7, 5), (1 << 19, 10)):
+        monkeypatch.setattr(batch, "_CHUNK_ROWS", chunk_rows)
+        assert_same(_walked(plan, rows, batch_rows), expected)
+
+
+def _letters(events: str) -> pa.Table:
+    """``"Ab Bb"``: types and keys, one event a tick."""
+    words = events.split()
+    return pa.table(
+        {
+            "kind": [w[0] for w in words],
+            "k": [w[1:] for w in words],
+            "t": pa.array(range(len(words)), pa.int64()),
+        }
+    )
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "events, query, matches",
+    [
+        ("Ax Dx Dx Dx Dx Dx Bx", "PATTERN SEQ(A a, B b) WHERE { [k] }", 1),
+        ("Ax Dx Dx Dx Dx Dx Bx", "PATTERN SEQ(A a, B b)", 1),
+        ("Ax Ay Az Bx By Bz", "PATTERN SEQ(A a, B b) WHERE { [k] }", 3),
+        ("Ax Bx Bx Bx Bx Bx", "PATTERN SEQ(A a, B+ b[]) WHERE greedy_skip_till_next_match { [k] }", 1),
+        ("Ax Bx Bx Bx Bx Bx", "PATTERN SEQ(A a, ANY{5} b[]) WHERE strict_contiguity", 1),
+        ("Ax Dx Dx Ay Dx By Dy", "PATTERN SEQ(A a, ~B b) WHERE { [k] } WITHIN 5", 1),
+        ("Ax Dx Dx Ay Dx Dy Bx", "PATTERN SEQ(A a, ~B b) WHERE { [k] } WITHIN 5", 2),
+    ],
+)
+def test_a_match_across_chunks_is_found(
+    monkeypatch: pytest.MonkeyPatch, events: str, query: str, matches: int, chunk_rows: int
+) -> None:
+    monkeypatch.setattr(batch, "_CHUNK_ROWS", chunk_rows)
+    table = _letters(events)
+    options = {"time": "t", "type": "kind"}
+    plan = _plan(query, table, options)
+    found = _walked(plan, _prepared(table, plan), 1)
+    assert found.num_rows == matches
+    assert_same(found, on_table(table, query, **options))
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 2, 3])
+@pytest.mark.parametrize("query", FIRST_READ)
+def test_columns_that_stay_behind_break_ties(
+    monkeypatch: pytest.MonkeyPatch, query: str, chunk_rows: int
+) -> None:
+    monkeypatch.setattr(batch, "_CHUNK_ROWS", chunk_rows)
+    plan = _plan(query, SIMULTANEOUS, {"time": "t", "type": "kind"})
+    rows = _prepared(SIMULTANEOUS, plan)
+    assert "z" not in rows.column_names
+    assert sorted(_walked(plan, rows, 1)["x"].to_pylist()) == FIRST_READ[query]
+
+
+def test_no_rows_give_no_matches() -> None:
+    query, _ = QUERIES["next"]
+    plan = _plan(query, STREAM, OPTIONS)
+    nothing = _prepared(TIMED.slice(0, 0), plan)
+    assert list(batch.matcher(plan)(iter(()))) == []
+    assert list(batch.matcher(plan)(iter([pa.RecordBatch.from_pylist([], nothing.schema)]))) == []
+
+
+def test_results_come_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "_RESULT_ROWS", 4)
+    query, own = QUERIES["float key"]
+    options = {**OPTIONS, **own}
+    plan = _plan(query, STREAM, options)
+    rows = _prepared(TIMED, plan)
+    sizes = [each.num_rows for each in batch.matcher(plan)(iter(rows.to_batches()))]
+    assert len(sizes) > 2
+    assert max(sizes) <= 4

@@ -1,0 +1,41 @@
+"""The error tree: places shown under the text, near misses, and errors that travel between processes."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import fyke
+from fyke.errors import FykeError, LimitError, Place, UnknownVariableError, near_misses
+
+
+def test_a_place_is_shown_under_its_line() -> None:
+    error = UnknownVariableError("unknown variable 'q'", place=Place(2, 7), text="PATTERN A a\nWHERE q.x > 1")
+    assert str(error).splitlines()[1:3] == ["  WHERE q.x > 1", "        ^"]
+    assert (error.line, error.column) == (2, 7)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FykeError("plain", remedy="do this"),
+        LimitError("limit 'runs'", limit="runs", value=3, remedy="less"),
+        UnknownVariableError("unknown", place=Place(1, 1), text="PATTERN"),
+    ],
+)
+def test_errors_travel_between_processes(error: FykeError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert again.__dict__ == error.__dict__
+
+
+def test_near_misses_ignore_case() -> None:
+    assert "'tag_id'" in near_misses("TAGID", ["tag_id", "kind"])
+    assert near_misses("zzz", ["tag_id"]) == ""
+
+
+def test_every_error_of_a_query_is_a_fyke_error() -> None:
+    with pytest.raises(fyke.FykeError):
+        fyke.parse("PATTERN SEQ(")
