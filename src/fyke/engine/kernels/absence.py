@@ -255,14 +255,18 @@ def search_absences(w, segment_of, count, keep, steps):
     Return the partition whose search has looked at more than ``steps`` rows, or -1.
     """
     budget = np.full(1, steps, np.int64)
+    capacity = 64
+    bound, frames = np.empty((capacity, 2), np.int64), np.empty((capacity, FRAME_SIZE), np.int64)
     for m in range(count):
         begin, end = w.offsets[m], w.offsets[m + 1]
         segment = segment_of[m]
         if m > 0 and segment != segment_of[m - 1]:
             budget[0] = steps
         first, stop = reach(w, w.bindings, begin, end, w.segments[segment, 0], w.segments[segment, 2])
-        bound = np.empty((end - begin + max(1, stop - first) + 1, 2), np.int64)
-        frames = np.empty((stop - first + 2 * w.program[L.HEAD_ALL_VARIABLES] + 4, FRAME_SIZE), np.int64)
+        needed = end - begin + stop - first + 2 * w.program[L.HEAD_ALL_VARIABLES] + 4
+        if needed > capacity:
+            capacity = 2 * needed
+            bound, frames = np.empty((capacity, 2), np.int64), np.empty((capacity, FRAME_SIZE), np.int64)
         for k in range(begin, end):
             bound[k - begin, 0] = w.bindings[k, 0]
             bound[k - begin, 1] = w.bindings[k, 1]
