@@ -169,18 +169,27 @@ class Compiler:
             return [*code, self._op(L.SCALE_TO_FLOAT, self._constant(10.0**self.scale))]
         return [*code, self._op(L.TO_FLOAT)]
 
-    def _to_decimal(self, code: Code, kind: Kind) -> Code:
-        return code if kind in (Kind.DECIMAL, Kind.NULL) else [*code, self._op(L.SCALE_UP, 10**self.scale)]
+    def _to_decimal(self, code: Code, kind: Kind, *, compared: bool = False) -> Code:
+        return (
+            code
+            if kind in (Kind.DECIMAL, Kind.NULL)
+            else [*code, self._op(L.SCALE_UP, 10**self.scale, int(compared))]
+        )
 
     def _unify(
-        self, left: tuple[Code, str, Kind], right: tuple[Code, str, Kind]
+        self, left: tuple[Code, str, Kind], right: tuple[Code, str, Kind], *, compared: bool = False
     ) -> tuple[Code, Code, str, Kind]:
         """Bring two operands onto one stack."""
         (a, a_stack, a_kind), (b, b_stack, b_kind) = left, right
         if "f" in (a_stack, b_stack):
             return self._to_float(a, a_stack, a_kind), self._to_float(b, b_stack, b_kind), "f", Kind.FLOAT
         if Kind.DECIMAL in (a_kind, b_kind):
-            return self._to_decimal(a, a_kind), self._to_decimal(b, b_kind), "i", Kind.DECIMAL
+            return (
+                self._to_decimal(a, a_kind, compared=compared),
+                self._to_decimal(b, b_kind, compared=compared),
+                "i",
+                Kind.DECIMAL,
+            )
         return a, b, "i", b_kind if a_kind is Kind.NULL else a_kind
 
     # --- operators --------------------------------------------------------------------
@@ -203,7 +212,7 @@ class Compiler:
         return self._arithmetic(node.operator, left, right)
 
     def _comparison(self, operator: str, left: tuple[Code, str, Kind], right: tuple[Code, str, Kind]) -> Code:
-        a, b, stack, _ = self._unify(left, right)
+        a, b, stack, _ = self._unify(left, right, compared=True)
         number = _COMPARISON[operator]
         wanted = L.LOAD_I if stack == "i" else L.LOAD_F
         if len(a) == len(b) == 1 and a[0][0] == b[0][0] == wanted:

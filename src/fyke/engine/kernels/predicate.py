@@ -259,8 +259,11 @@ def operate(w, at, op, sp):
             stack_f[top] = float(stack_i[top])
         elif op == L.SCALE_UP:
             scaled, overflow = integer_arithmetic(L.MUL_I, stack_i[top], w.program[at + 1])
-            stack_i[top] = scaled
-            nulls[top] |= overflow
+            if overflow and w.program[at + 2]:  # for a comparison: beyond every decimal that fits
+                stack_i[top] = LARGEST if stack_i[top] > 0 else SMALLEST
+            else:
+                stack_i[top] = scaled
+                nulls[top] |= overflow
         else:
             stack_f[top] = stack_i[top] / w.constants[w.program[at + 1]]
         return sp
