@@ -24,6 +24,7 @@ from fyke.language.sase import parse
 from fyke.limits import Limits
 from fyke.metrics import Metrics, RejectedRowsWarning
 from fyke.spark.session import prefer_own_interpreter
+from fyke.techniques import Techniques
 
 prefer_own_interpreter()
 
@@ -33,6 +34,7 @@ __all__ = [
     "Metrics",
     "Query",
     "RejectedRowsWarning",
+    "Techniques",
     "explain",
     "match",
     "matcher",

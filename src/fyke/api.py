@@ -30,6 +30,7 @@ from fyke.plan.pushdown import push_down
 from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
+from fyke.techniques import Techniques
 
 ENGINES = ("auto", "automaton")
 OUTPUTS = ("all", "non_overlap")
@@ -48,6 +49,7 @@ def match(
     output: str = "all",
     engine: str = "auto",
     limits: Limits | None = None,
+    techniques: Techniques | None = None,
     time_unit: str | None = None,
     functions: Mapping[str, Callable[..., float]] | None = None,
     metrics: Metrics | None = None,
@@ -75,6 +77,8 @@ def match(
         ``"auto"`` or the name of an engine; every engine that can run the query gives the same rows.
     limits
         Bounds on memory and work, see :class:`fyke.Limits`.
+    techniques
+        Switches to compare ways of evaluation, see :class:`fyke.Techniques`; none changes the result.
     time_unit
         ``"s"``, ``"ms"``, ``"us"`` or ``"ns"``: what one unit of an integer time column is.
     functions
@@ -91,7 +95,7 @@ def match(
     FykeError
         One of its subclasses; errors about the query say where in it.
     """
-    call = _Call(query, time, type, tie_breaker, output, engine, limits, time_unit, functions)
+    call = _Call(query, time, type, tie_breaker, output, engine, limits, techniques, time_unit, functions)
     source = call.source(events)
     plan = call.plan(source)
     if isinstance(source.events, pa.Table):
@@ -160,12 +164,13 @@ class _Call:
         output: str,
         engine: str,
         limits: Limits | None,
+        techniques: Techniques | None,
         time_unit: str | None,
         functions: Mapping[str, Callable[..., float]] | None,
     ) -> None:
         _check_option("output", output, OUTPUTS)
         _check_option("engine", engine, ENGINES)
-        self.limits = limits or Limits()
+        self.limits, self.techniques = limits or Limits(), techniques or Techniques()
         self.query = parse(query, self.limits) if isinstance(query, str) else query
         self.time, self.type_column, self.tie_breaker, self.time_unit = (
             time,
@@ -250,7 +255,7 @@ class _Call:
             analysed = analyse(self.query, source.schema, self.limits, infer=infer, functions=self.arities)
             pushed = push_down(analysed, self.output)
             types = spark_prepare.derived_types(frame, pushed)
-        return Plan(pushed, types, self.output, self.limits, self.functions)
+        return Plan(pushed, types, self.output, self.limits, self.functions, self.techniques)
 
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:

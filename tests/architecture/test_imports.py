@@ -16,6 +16,7 @@ PACKAGE = SOURCE / "fyke"
 RANKS = {
     "errors": 0,
     "limits": 1,
+    "techniques": 1,
     "language": 2,
     "pattern": 3,
     "plan": 4,

@@ -10,6 +10,7 @@ import pyarrow as pa
 from fyke.language.ast import Strategy, WindowKind
 from fyke.limits import Limits
 from fyke.plan.pushdown import Pushed, physical
+from fyke.techniques import Techniques
 
 ROLES = "__fyke_roles"
 
@@ -27,6 +28,7 @@ class Plan:
     output: str = "all"
     limits: Limits = field(default_factory=Limits)
     functions: Mapping[str, Callable[..., float]] = field(default_factory=dict)
+    techniques: Techniques = field(default_factory=Techniques)
 
 
 def every_row_counts(pushed: Pushed) -> bool:
