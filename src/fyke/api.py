@@ -266,6 +266,7 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     _, found = engine.advance(engine.start(rows.schema), rows, None)
     result = builder.finish(builder.rows(found))
     if metrics is not None:
+        found.counters.events_filtered = table.num_rows - rows.num_rows
         metrics.set_counters(source.events.num_rows, rejected_rows, found.counters)
     return result
 
