@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import fyke
+from fyke.engine.clock import PHASES
 from fyke.engine.state import Counters
 from fyke.errors import OptionError
 
@@ -42,6 +43,16 @@ def test_rows_without_a_key_are_filtered_where_they_are_in_no_partition() -> Non
         query = f"PATTERN SEQ(A a, B b) WHERE {strategy} {{ [k] }} WITHIN 10"
         fyke.match(lost, query, time="t", type="kind", metrics=metrics)
         assert (metrics.get()["events_read"], metrics.get()["events_filtered"]) == (read, 4 - read)
+
+
+def test_clocks_stand_apart_from_counts() -> None:
+    metrics = fyke.Metrics()
+    fyke.match(POINTS, PAIR, time="t", type="kind", metrics=metrics)
+    values = metrics.get()
+    clocks = [name for name in values if name.startswith("seconds_")]
+    assert clocks == list(PHASES) == list(values)[-len(PHASES) :]
+    assert all(isinstance(values[name], float) and values[name] > 0 for name in clocks)
+    assert all(isinstance(value, int) for name, value in values.items() if name not in clocks)
 
 
 def test_peaks_are_not_added() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from fyke.engine.automaton import AutomatonCall, Feed, limit_error
+from fyke.engine.clock import Clock
 from fyke.engine.columns import column_uses, encode
 from fyke.engine.external import compile_external
 from fyke.engine.kernels import layout as L
@@ -82,7 +83,13 @@ class Engine:
         return empty_state(schema)
 
     def advance(
-        self, state: State, batch: pa.Table, watermark: int | None, *, sorted_rows: bool = False
+        self,
+        state: State,
+        batch: pa.Table,
+        watermark: int | None,
+        *,
+        sorted_rows: bool = False,
+        clock: Clock | None = None,
     ) -> tuple[State, Found]:
         """Read the events of a batch, and those that waited, up to a watermark.
 
@@ -96,8 +103,11 @@ class Engine:
             Events with an end time up to it are complete and are read; None: all are.
         sorted_rows
             The rows of the batch are in processing order within each partition already.
+        clock
+            Is told how long each phase took.
         """
-        counters = Counters()
+        counters, clock = Counters(), clock or Clock()
+        clock.restart()
         batch = self._without_late(state, batch, counters)
         rows = pa.concat_tables([state.rows, batch]) if state.rows.num_rows else batch
         ordered = order_rows(rows, self.plan, sorted_rows=sorted_rows and state.rows.num_rows == 0)
@@ -109,11 +119,14 @@ class Engine:
         segments = _segments(ordered, read, watermark)
         counters.events_read = int((segments[:, 2] - segments[:, 1]).sum())
         counters.tied_rows = _tied_rows(ordered, segments)
+        clock.lap("order")
         data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
         if self.compiled:
             data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
         feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
+        clock.lap("encode")
         matches, runs = self._read(state, feed, data, ranks, places, counters)
+        clock.lap("search")
         waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
         certain, waiting = self._split_certain(waiting, feed, ordered)
         chosen = self._choose(certain, segments, data, ranks)
@@ -124,6 +137,7 @@ class Engine:
         else:
             ready, chosen, last_ends = chosen, no_matches(), None
         counters.matches = len(ready)
+        clock.lap("choose")
         found = Found(ready, ordered.table, ordered.events, counters)
         return self._keep(ordered, read, segments, feed, runs, waiting, chosen, last_ends), found
 
