@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fyke.engine.exceeded import LimitReached
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array, Data, Matches, Runs
 from fyke.engine.kernels.automaton import run_automaton
@@ -15,26 +16,10 @@ from fyke.engine.kernels.world import World, pack_world
 from fyke.engine.matchset import MatchSet, concat, no_matches
 from fyke.engine.program import Program
 from fyke.engine.state import Counters, RunState
-from fyke.errors import LimitError
 from fyke.limits import Limits
 
 _RUNS, _NODES, _BINDINGS, _LONGEST = 1_024, 8_192, 1 << 18, 64
-_REMEDY = {
-    "runs": "Shorten the window, add conditions or a partition attribute, or skip less by another strategy.",
-    "buffer_nodes": "Shorten the window, or choose a strategy that keeps fewer partial matches.",
-    "steps": "Shorten the window or add conditions; the query tries too many bindings.",
-    "matches": "Shorten the window, or add conditions.",
-}
-
-
-def limit_error(name: str, value: int, partition: str) -> LimitError:
-    """Return the error of an exceeded limit, naming it, the partition and the remedy."""
-    return LimitError(
-        f"limit {name!r} of {value:,} was exceeded in {partition}",
-        limit=name,
-        value=value,
-        remedy=f"{_REMEDY[name]} Or raise it: limits=fyke.Limits({name}=...).",
-    )
+_NODE_BYTES = 40
 
 
 @dataclass(slots=True)
@@ -51,6 +36,7 @@ class AutomatonCall:
 
     def __init__(self, program: Program, ranks: dict[str, int], data: Data, limits: Limits) -> None:
         self.program, self.ranks, self.data, self.limits = program, ranks, data, limits
+        self.most_nodes = max(1, limits.buffer_bytes // _NODE_BYTES)
         self.cursor = np.zeros(L.CURSOR_SIZE, np.int64)
         self.counters = Counters()
         self.chunks: list[MatchSet] = []
@@ -76,7 +62,7 @@ class AutomatonCall:
         """
         variables, depth = len(self.program.everything), self.program.compiler.depth + 1
         numbers, reals = self.program.run_integers, self.program.run_floats
-        limits = np.array([self.limits.runs, self.limits.buffer_nodes, self.limits.steps], np.int64)
+        limits = np.array([self.limits.runs, self.most_nodes, self.limits.steps], np.int64)
         self.held = World(
             self.code, self.constants, *self.data, *self.runs, self.nodes, *self.loaded, *self.saved,
             *matches, np.ascontiguousarray(segments), self.cursor, limits,
@@ -148,7 +134,7 @@ class AutomatonCall:
             )
             self.found += count
             if self.found > self.limits.matches:
-                raise limit_error("matches", self.limits.matches, "one call")
+                raise LimitReached("matches", int(pairs[-1, 0]))
 
     def _provide(self, status: int) -> bool:
         """Give the kernel what it asks for, or raise the limit it has reached; say whether arrays changed."""
@@ -166,9 +152,8 @@ class AutomatonCall:
         elif status == L.NEED_SCRATCH:
             self.longest *= 2
         else:
-            name = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_nodes", L.LIMIT_STEPS: "steps"}[status]
-            partition = f"partition number {self.cursor[L.CURSOR_SEGMENT]}"
-            raise limit_error(name, getattr(self.limits, name), partition)
+            limit = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_bytes", L.LIMIT_STEPS: "steps"}[status]
+            raise LimitReached(limit, int(self.held.segments[self.cursor[L.CURSOR_SEGMENT], 0]))
         return True
 
     def _larger(self, runs: Runs, count: int) -> Runs:
@@ -196,7 +181,7 @@ class AutomatonCall:
         cursor[L.CURSOR_NODES], cursor[L.CURSOR_LOADED] = kept, below
         size = len(self.nodes)
         if kept > size // 2:
-            nodes = np.zeros((min(2 * size, self.limits.buffer_nodes), 4), np.int64)
+            nodes = np.zeros((min(2 * size, max(size, self.most_nodes)), 4), np.int64)
             nodes[:size] = self.nodes[: len(nodes)]
             self.nodes = nodes
 

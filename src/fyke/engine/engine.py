@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.automaton import AutomatonCall, Feed, limit_error
+from fyke.engine.automaton import AutomatonCall, Feed
 from fyke.engine.clock import Clock
 from fyke.engine.columns import column_uses, encode
+from fyke.engine.exceeded import LimitReached, limits_by_partition
 from fyke.engine.external import compile_external
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.absence import filter_absences
@@ -125,11 +126,12 @@ class Engine:
             data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
         feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
         clock.lap("encode")
-        matches, runs = self._read(state, feed, data, ranks, places, counters)
-        clock.lap("search")
-        waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
-        certain, waiting = self._split_certain(waiting, feed, ordered)
-        chosen = self._choose(certain, segments, data, ranks)
+        with limits_by_partition(ordered.table, self.plan):
+            matches, runs = self._read(state, feed, data, ranks, places, counters)
+            clock.lap("search")
+            waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
+            certain, waiting = self._split_certain(waiting, feed, ordered)
+            chosen = self._choose(certain, segments, data, ranks)
         if self.plan.output == "non_overlap":
             chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
             ready, chosen = self._split_in_order(chosen, feed, ordered)
@@ -299,7 +301,7 @@ class Engine:
         world = call.world(segments, Matches(bindings, matches.offsets))
         endless = filter_absences(world, segment, len(matches), keep, self.plan.limits.steps)
         if endless >= 0:
-            raise limit_error("steps", self.plan.limits.steps, f"partition number {endless}")
+            raise LimitReached("steps", int(segments[endless, 0]))
         return keep.astype(bool)
 
     def _non_overlap(
