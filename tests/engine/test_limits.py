@@ -21,6 +21,7 @@ EVENTS = pa.table(
 )
 ALL = "PATTERN A+ a[] WHERE skip_till_any_match { a.t >= 0 }"
 BY_SYMBOL = "PATTERN A+ a[] WHERE skip_till_any_match { [symbol] }"
+APART = fyke.Techniques(merging=False)  # merged, there would be one run
 OPTIONS = {"time": "t", "type": "kind"}
 
 LIMITS = [
@@ -61,7 +62,7 @@ LIMITS = [
 )
 def test_the_error_of_a_limit(query: str, where: str, limit: str, value: int, text: str) -> None:
     with pytest.raises(LimitError) as caught:
-        fyke.match(EVENTS, query, limits=fyke.Limits(**{limit: value}), **OPTIONS)
+        fyke.match(EVENTS, query, limits=fyke.Limits(**{limit: value}), techniques=APART, **OPTIONS)
     assert (caught.value.limit, caught.value.value) == (limit, value)
     assert str(caught.value) == text.format(where=where)
     assert caught.value.__cause__ is None
