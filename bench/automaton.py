@@ -107,7 +107,7 @@ def cases(*, small: bool = False) -> list[Case]:
 def beside_floor(case: Case, times: int = 5) -> Line:
     """Measure one query as rows beside its floor."""
     found = case.verify()
-    best = interleaved(times, {"floor": case.by_hand, "fyke": case.match})
+    best = interleaved(times, {"floor": case.by_hand, "fyke": case.match}, seconds=4)
     note = (
         f"{found:,} matches in {case.events.num_rows:,} events, "
         f"{best['fyke'] * 1e3:.0f} ms beside {best['floor'] * 1e3:.0f} ms"

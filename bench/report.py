@@ -21,18 +21,24 @@ def best_of(times: int, work: Callable[[], Any]) -> tuple[float, Any]:
     return best, result
 
 
-def interleaved(times: int, works: Mapping[str, Callable[[], Any]]) -> dict[str, float]:
+def interleaved(
+    times: int, works: Mapping[str, Callable[[], Any]], *, seconds: float = 0.0
+) -> dict[str, float]:
     """Return the shortest time of each work, all run in turn so that noise hits them alike.
 
-    Results are dropped before the clock starts: giving memory back is not part of the next run.
+    They run at least ``times`` times, and until ``seconds`` are over.  What counts is the processor's
+    time: everything measured here runs on one core, and other programs must not count.  Results are
+    dropped before the clock starts: giving memory back is not part of the next run.
     """
     best = dict.fromkeys(works, float("inf"))
-    for _ in range(times):
+    rounds, begun = 0, time.perf_counter()
+    while rounds < times or time.perf_counter() - begun < seconds:
         for name, work in works.items():
-            begin = time.perf_counter()
+            begin = time.process_time()
             result = work()
-            best[name] = min(best[name], time.perf_counter() - begin)
+            best[name] = min(best[name], time.process_time() - begin)
             del result
+        rounds += 1
     return best
 
 
