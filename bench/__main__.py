@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from bench import automaton, foundation
+from bench import automaton, foundation, nfab
 
-BENCHMARKS = {"foundation": foundation.main, "automaton": automaton.main}
+BENCHMARKS = {"foundation": foundation.main, "automaton": automaton.main, "nfab": nfab.main}
 
 if __name__ == "__main__":
     names = [name for name in sys.argv[1:] if not name.startswith("-")] or list(BENCHMARKS)

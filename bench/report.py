@@ -78,5 +78,5 @@ def show(title: str, lines: list[Line]) -> bool:
         table.add_column(column)
     for line in lines:
         table.add_row(*line.cells())
-    Console(width=160).print(table)
+    Console(width=200).print(table)
     return all(line.holds for line in lines)
