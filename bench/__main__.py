@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from bench import automaton, foundation, nfab
+from bench import automaton, foundation, nfab, sets
 
-BENCHMARKS = {"foundation": foundation.main, "automaton": automaton.main, "nfab": nfab.main}
+BENCHMARKS = {
+    "foundation": foundation.main,
+    "automaton": automaton.main,
+    "nfab": nfab.main,
+    "sets": sets.main,
+}
 
 if __name__ == "__main__":
     names = [name for name in sys.argv[1:] if not name.startswith("-")] or list(BENCHMARKS)
