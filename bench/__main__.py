@@ -1,19 +1,20 @@
-"""``python -m bench [name ...] [--small]``: run benchmarks and exit with 1 if a bar does not hold."""
+"""``python -m bench [name ...]``: run benchmarks and exit with 1 if a bar does not hold."""
 
 from __future__ import annotations
 
 import sys
 
-from bench import automaton, foundation, nfab, sets
+from bench import automaton, foundation, memory, nfab, sets
 
 BENCHMARKS = {
     "foundation": foundation.main,
     "automaton": automaton.main,
     "nfab": nfab.main,
     "sets": sets.main,
+    "memory": memory.main,
 }
 
 if __name__ == "__main__":
-    names = [name for name in sys.argv[1:] if not name.startswith("-")] or list(BENCHMARKS)
+    names = sys.argv[1:] or list(BENCHMARKS)
     verdicts = [BENCHMARKS[name]() for name in names]
     sys.exit(0 if all(verdicts) else 1)
