@@ -58,6 +58,8 @@ class Engine:
             scale,
             {name: number for number, name in enumerate(plan.functions)},
             self.analysed.query.text,
+            self.analysed.schema.points,
+            plan.techniques,
         )
         self.programs = [
             Program(alternative, self._roles(number), settings)
@@ -141,8 +143,9 @@ class Engine:
             return
         numbers, codes = ordered.events[L.EVENT_INDEX], ordered.events[L.EVENT_SEGMENT]
         offset = np.zeros(int(codes.max(initial=0)) + 2, np.int64)
-        old = places[: len(state.index)]
-        offset[codes[old]] = state.index - numbers[old]
+        # Rows that wait for their watermark have no final number: others may still come before them.
+        old = places[: len(state.index)][state.read]
+        offset[codes[old]] = state.index[state.read] - numbers[old]
         ordered.events[L.EVENT_INDEX] = numbers + offset[codes]
 
     def _read(
@@ -339,15 +342,15 @@ class Engine:
         for begin, _, end in segments[:, :3]:
             read[begin:end] = True
         keep = ~read | self._still_visible(ordered, read, feed)
-        used = [node.nodes[:, 0] for node in runs] + [waiting.positions, chosen.positions]
+        used = [each.bound_rows() for each in runs] + [waiting.positions, chosen.positions]
         keep[np.concatenate(used)] = True
         places = np.cumsum(keep) - 1
         moved = []
         for program, each in zip(self.programs, runs, strict=True):
-            nodes = each.nodes.copy()
-            nodes[:, 0] = places[nodes[:, 0]]
             integers = each.integers.copy()
-            moved.append(self._moved(program, RunState(integers, each.floats, nodes), places))
+            moved.append(
+                self._moved(program, RunState(integers, each.floats, each.moved_nodes(places)), places)
+            )
         return State(
             ordered.table.filter(pa.array(keep)),
             read[keep],

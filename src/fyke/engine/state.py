@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.matchset import MatchSet, no_matches
 
@@ -18,6 +19,18 @@ class RunState:
     integers: Array
     floats: Array
     nodes: Array
+
+    def bound_rows(self) -> Array:
+        """Return the rows that runs have bound."""
+        events = self.nodes[:, L.NODE_EVENT]
+        return np.asarray(events[events != L.UNION])
+
+    def moved_nodes(self, places: Array) -> Array:
+        """Return the nodes after rows have moved to ``places``."""
+        nodes = self.nodes.copy()
+        bindings = nodes[:, L.NODE_EVENT] != L.UNION
+        nodes[bindings, L.NODE_EVENT] = places[nodes[bindings, L.NODE_EVENT]]
+        return nodes
 
 
 @dataclass(slots=True)
