@@ -6,8 +6,8 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pyarrow as pa
@@ -27,21 +27,8 @@ from fyke.plan.plan import Plan
 from fyke.plan.pushdown import push_down
 
 BATCH = 250_000
-WARM_UP = 0.2  # of the batches
-AT_MOST = 1.1  # times what was held in the warm-up
-
-
-@dataclass(slots=True)
-class Held:
-    """What was held at most, after any batch, during a part of a stream."""
-
-    megabytes: float = 0.0
-    rows: int = 0
-
-    def note(self, rows: int) -> None:
-        """Look at the process and at the state."""
-        self.megabytes = max(self.megabytes, _resident_megabytes())
-        self.rows = max(self.rows, rows)
+PART = 0.1  # of the batches: the first warms up, the second is compared with the last
+AT_MOST = 1.1  # times what was held in the beginning
 
 
 class Feeding:
@@ -83,34 +70,37 @@ def ticks(events: int) -> Iterator[tuple[pa.Table, int]]:
 def flat(
     name: str, query: str, batches: Callable[[int], Iterator[tuple[pa.Table, int]]], events: int
 ) -> list[Line]:
-    """Feed a stream and compare what is held after the warm-up with what is held in the end."""
+    """Feed a stream and compare what is held in the end with what was held in the beginning."""
     feeding = Feeding(query, next(batches(1))[0].schema, "t", "kind")
-    early, late, found, seconds = Held(), Held(), 0, 0.0
-    turn = max(4, int(WARM_UP * events / BATCH))
-    for number, (batch, watermark) in enumerate(batches(events)):
+    resident, rows, found, seconds = [], [], 0, 0.0
+    for batch, watermark in batches(events):
         begin = time.process_time()
         found += feeding.feed(batch, watermark)
         seconds += time.process_time() - begin
-        (early if number < turn else late).note(feeding.state.rows.num_rows)
+        resident.append(_resident_megabytes())
+        rows.append(feeding.state.rows.num_rows)
+    part = max(2, int(PART * len(rows)))
+    # Medians: how much the allocator keeps after a batch depends on its matches.
+    early, late = median(resident[part : 2 * part]), median(resident[-part:])
     note = (
-        f"{late.megabytes:.0f} MB at most, {early.megabytes:.0f} MB in the first {turn * BATCH:,} events, "
+        f"{late:.0f} MB in the end, {early:.0f} MB after {2 * part * BATCH:,} events, "
         f"{_peak_megabytes():.0f} MB at the peak; "
         f"{found:,} matches, {events / seconds / 1e6:.1f} million events a second"
     )
     return [
         Line(
-            f"{name}, {events:,} events: resident memory, rest / warm-up",
-            late.megabytes / early.megabytes,
+            f"{name}, {events:,} events: resident memory, end / beginning",
+            late / early,
             AT_MOST,
             "x",
             note,
         ),
         Line(
-            f"{name}: rows held between batches, rest / warm-up",
-            late.rows / max(1, early.rows),
+            f"{name}: rows held between batches, end / beginning",
+            max(rows[-part:]) / max(1, *rows[part : 2 * part]),
             AT_MOST,
             "x",
-            f"{late.rows:,} rows at most",
+            f"{max(rows):,} rows at most",
         ),
     ]
 
