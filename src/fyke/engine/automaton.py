@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fyke.engine.exceeded import LimitReached
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array, Data, Matches, Runs
 from fyke.engine.kernels.automaton import run_automaton
@@ -16,27 +17,11 @@ from fyke.engine.kernels.world import World, pack_world
 from fyke.engine.matchset import MatchSet, concat, no_matches
 from fyke.engine.program import Program
 from fyke.engine.state import Counters, RunState
-from fyke.errors import LimitError
 from fyke.language.ast import WindowKind
 from fyke.limits import Limits
 
 _RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 8_192, 1 << 18, 64, 1 << 14
-_REMEDY = {
-    "runs": "Shorten the window, add conditions or a partition attribute, or skip less by another strategy.",
-    "buffer_nodes": "Shorten the window, or choose a strategy that keeps fewer partial matches.",
-    "steps": "Shorten the window or add conditions; the query tries too many bindings.",
-    "matches": "Shorten the window, or add conditions.",
-}
-
-
-def limit_error(name: str, value: int, partition: str) -> LimitError:
-    """Return the error of an exceeded limit, naming it, the partition and the remedy."""
-    return LimitError(
-        f"limit {name!r} of {value:,} was exceeded in {partition}",
-        limit=name,
-        value=value,
-        remedy=f"{_REMEDY[name]} Or raise it: limits=fyke.Limits({name}=...).",
-    )
+_NODE_BYTES, _BINDING_BYTES = 8 * L.NODE_SIZE, 16
 
 
 @dataclass(slots=True)
@@ -53,6 +38,7 @@ class AutomatonCall:
 
     def __init__(self, program: Program, ranks: dict[str, int], data: Data, limits: Limits) -> None:
         self.program, self.ranks, self.data, self.limits = program, ranks, data, limits
+        self.most_nodes = max(1, limits.buffer_bytes // _NODE_BYTES)
         self.cursor = np.zeros(L.CURSOR_SIZE, np.int64)
         self.counters = Counters()
         self.chunks: list[MatchSet] = []
@@ -84,7 +70,7 @@ class AutomatonCall:
         variables, depth = len(self.program.everything), self.program.compiler.depth + 1
         numbers, reals = self.program.run_integers, self.program.run_floats
         limits = self.limits
-        bounds = np.array([limits.runs, limits.buffer_nodes, limits.steps, limits.matches], np.int64)
+        bounds = np.array([limits.runs, self.most_nodes, limits.steps, limits.matches], np.int64)
         self.held = World(
             self.code, self.constants, *self.data, *self.runs, self.nodes, *self.loaded, *self.saved,
             *matches, np.ascontiguousarray(segments), self.cursor, bounds,
@@ -134,8 +120,7 @@ class AutomatonCall:
                 return world
             head = self.nodes[self.heads[self.cursor[L.CURSOR_HEAD]]]
             if status == L.LIMIT_MATCHES:
-                partition = self._partition(int(head[L.NODE_EVENT]))
-                raise limit_error("matches", self.limits.matches, partition)
+                raise LimitReached("matches", int(head[L.NODE_EVENT]))
             if status == L.NEED_SCRATCH:
                 self.path = np.zeros(2 * head[L.NODE_DEPTH] + 2, np.int64)
                 self.branches = np.zeros(4 * head[L.NODE_UNIONS] + 4, np.int64)
@@ -144,9 +129,6 @@ class AutomatonCall:
                 longest = 2 * len(self.matches.bindings)
                 self.matches = Matches(np.zeros((longest, 2), np.int64), self.matches.offsets)
                 world = self.world(feed.segments, self.matches)
-
-    def _partition(self, row: int) -> str:
-        return f"partition number {self.data.events[L.EVENT_SEGMENT, row]}"
 
     def _load(self, feed: Feed, before: RunState | None, places: Array) -> None:
         """Take up saved runs, sorted by partition, with the positions their rows have now."""
@@ -185,9 +167,8 @@ class AutomatonCall:
         )
         self.found += count
         self.bindings += bindings
-        if self.bindings > self.limits.buffer_nodes:
-            row = int(pairs[-1, 0])
-            raise limit_error("buffer_nodes", self.limits.buffer_nodes, self._partition(row))
+        if self.bindings * _BINDING_BYTES > self.limits.buffer_bytes:
+            raise LimitReached("buffer_bytes", int(pairs[-1, 0]))
         return True
 
     def _provide(self, status: int) -> bool:
@@ -206,9 +187,8 @@ class AutomatonCall:
         elif status == L.NEED_SCRATCH:
             self.longest *= 2
         else:
-            name = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_nodes", L.LIMIT_STEPS: "steps"}[status]
-            row = int(self.held.segments[self.cursor[L.CURSOR_SEGMENT], 0])
-            raise limit_error(name, getattr(self.limits, name), self._partition(row))
+            limit = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_bytes", L.LIMIT_STEPS: "steps"}[status]
+            raise LimitReached(limit, int(self.held.segments[self.cursor[L.CURSOR_SEGMENT], 0]))
         return True
 
     def _larger(self, runs: Runs, count: int) -> Runs:
@@ -238,7 +218,7 @@ class AutomatonCall:
         )  # fmt: skip
         size = len(self.nodes)
         if kept > size // 2:
-            nodes = np.zeros((min(2 * size, max(size, self.limits.buffer_nodes)), L.NODE_SIZE), np.int64)
+            nodes = np.zeros((min(2 * size, max(size, self.most_nodes)), L.NODE_SIZE), np.int64)
             nodes[:kept] = self.nodes[:kept]
             self.nodes = nodes
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.automaton import AutomatonCall, Feed, limit_error
+from fyke.engine.automaton import AutomatonCall, Feed
+from fyke.engine.clock import Clock
 from fyke.engine.columns import column_uses, encode
+from fyke.engine.exceeded import LimitReached, limits_by_partition
 from fyke.engine.external import compile_external
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.absence import filter_absences
@@ -84,7 +86,13 @@ class Engine:
         return empty_state(schema)
 
     def advance(
-        self, state: State, batch: pa.Table, watermark: int | None, *, sorted_rows: bool = False
+        self,
+        state: State,
+        batch: pa.Table,
+        watermark: int | None,
+        *,
+        sorted_rows: bool = False,
+        clock: Clock | None = None,
     ) -> tuple[State, Found]:
         """Read the events of a batch, and those that waited, up to a watermark.
 
@@ -98,8 +106,11 @@ class Engine:
             Events with an end time up to it are complete and are read; None: all are.
         sorted_rows
             The rows of the batch are in processing order within each partition already.
+        clock
+            Is told how long each phase took.
         """
-        counters = Counters()
+        counters, clock = Counters(), clock or Clock()
+        clock.restart()
         batch = self._without_late(state, batch, counters)
         rows = pa.concat_tables([state.rows, batch]) if state.rows.num_rows else batch
         ordered = order_rows(rows, self.plan, sorted_rows=sorted_rows and state.rows.num_rows == 0)
@@ -111,14 +122,18 @@ class Engine:
         segments = _segments(ordered, read, watermark)
         counters.events_read = int((segments[:, 2] - segments[:, 1]).sum())
         counters.tied_rows = _tied_rows(ordered, segments)
+        clock.lap("order")
         data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
         if self.compiled:
             data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
         feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
-        matches, runs = self._read(state, feed, data, ranks, places, counters)
-        waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
-        certain, waiting = self._split_certain(waiting, feed, ordered)
-        chosen = self._choose(certain, segments, data, ranks)
+        clock.lap("encode")
+        with limits_by_partition(ordered.table, self.plan):
+            matches, runs = self._read(state, feed, data, ranks, places, counters)
+            clock.lap("search")
+            waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
+            certain, waiting = self._split_certain(waiting, feed, ordered)
+            chosen = self._choose(certain, segments, data, ranks)
         if self.plan.output == "non_overlap":
             chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
             ready, chosen = self._split_in_order(chosen, feed, ordered)
@@ -126,6 +141,7 @@ class Engine:
         else:
             ready, chosen, last_ends = chosen, no_matches(), None
         counters.matches = len(ready)
+        clock.lap("choose")
         found = Found(ready, ordered.table, ordered.events, counters)
         return self._keep(ordered, read, segments, feed, runs, waiting, chosen, last_ends), found
 
@@ -288,7 +304,7 @@ class Engine:
         world = call.world(segments, Matches(bindings, matches.offsets))
         endless = filter_absences(world, segment, len(matches), keep, self.plan.limits.steps)
         if endless >= 0:
-            raise limit_error("steps", self.plan.limits.steps, f"partition number {endless}")
+            raise LimitReached("steps", int(segments[endless, 0]))
         return keep.astype(bool)
 
     def _non_overlap(
