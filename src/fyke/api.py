@@ -242,7 +242,7 @@ class _Call:
         """Analyse the query against the source and split it into what rows decide and what matching does."""
         if isinstance(source.events, pa.Table):
             analysed = analyse(self.query, source.schema, self.limits, functions=self.arities)
-            pushed = push_down(analysed, self.output)
+            pushed = push_down(analysed, self.output, self.techniques)
             types = derived_types(pushed)
         else:
             frame = source.events
@@ -251,7 +251,7 @@ class _Call:
                 return spark_prepare.infer_type(frame, expression, self.query.text)
 
             analysed = analyse(self.query, source.schema, self.limits, infer=infer, functions=self.arities)
-            pushed = push_down(analysed, self.output)
+            pushed = push_down(analysed, self.output, self.techniques)
             types = spark_prepare.derived_types(frame, pushed)
         return Plan(pushed, types, self.output, self.limits, self.functions, self.techniques)
 

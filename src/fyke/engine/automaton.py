@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from fyke.engine.exceeded import LimitReached
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array, Data, Matches, Runs
 from fyke.engine.kernels.automaton import run_automaton
+from fyke.engine.kernels.backtrack import run_backtrack
 from fyke.engine.kernels.match_buffer import NEVER, rebase_positions, release_nodes
 from fyke.engine.kernels.matches import write_matches
 from fyke.engine.kernels.world import World, pack_world
@@ -31,6 +32,10 @@ class Feed:
     segments: Array
     flush: bool
     now: int
+    read_to: Array = field(init=False)  # by segment: the first event that is not read yet
+
+    def __post_init__(self) -> None:
+        self.read_to = self.segments[:, 2]
 
 
 class AutomatonCall:
@@ -99,17 +104,24 @@ class AutomatonCall:
 
     def run(self, feed: Feed, before: RunState | None, places: Array) -> tuple[MatchSet, RunState]:
         """Read the events of a feed, starting from saved runs; return matches and the runs to save."""
+        feed = replace(feed, segments=feed.segments.copy())
         self._load(feed, before, places)
         self.cursor[L.CURSOR_EVENT] = -1
         world = self.world(feed.segments, self.matches)
         while True:
-            status = run_automaton(world, feed.flush, feed.now)
+            status = self._search(world, feed)
             world = self._write(world, feed)
             if status == L.DONE:
                 break
             if self._provide(status):
                 world = self.world(feed.segments, self.matches)
+        self.read_to = feed.segments[:, 1] if self.program.search == "robust" else feed.read_to
         return self._finish()
+
+    def _search(self, world: Any, feed: Feed) -> int:
+        if self.program.search == "breadth_first":
+            return int(run_automaton(world, feed.flush, feed.now))
+        return int(run_backtrack(world, feed.flush, feed.now, self.program.search == "robust"))
 
     def _write(self, world: Any, feed: Feed) -> Any:
         """Read the matches noted so far out of the buffer; return the world, grown where it had to be."""
@@ -237,6 +249,11 @@ class AutomatonCall:
         counters.bindings_tried = int(cursor[L.CURSOR_TRIED])
         counters.runs_created = int(cursor[L.CURSOR_CREATED])
         counters.peak_runs = int(cursor[L.CURSOR_PEAK])
+        counters.runs_merged = int(cursor[L.CURSOR_MERGED])
+        counters.starts_skipped = int(cursor[L.CURSOR_SKIPPED])
+        counters.events_reread = int(cursor[L.CURSOR_REREAD])
+        counters.buffer_peak = int(max(cursor[L.CURSOR_NODES_PEAK], cursor[L.CURSOR_NODES])) * _NODE_BYTES
+        counters.intermediate_matches = self.found
         saved = int(cursor[L.CURSOR_SAVED])
         kept = release_nodes(
             self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, 0, NEVER,

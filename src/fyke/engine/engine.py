@@ -27,7 +27,7 @@ from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
 from fyke.engine.state import Counters, RunState, State, empty_state
 from fyke.language.ast import Strategy, WindowKind
-from fyke.plan.plan import Plan
+from fyke.plan.plan import Plan, reads_apart
 
 _END_OF_TIME = 2**63 - 1
 _NAN = float("nan")  # one object: Python finds it again only as itself
@@ -62,6 +62,7 @@ class Engine:
             self.analysed.query.text,
             self.analysed.schema.points,
             plan.techniques,
+            self._prunes(),
         )
         self.programs = [
             Program(alternative, self._roles(number), settings)
@@ -73,6 +74,18 @@ class Engine:
         self.compiled = [
             compile_external(name, function, arity[name]) for name, function in plan.functions.items()
         ]
+
+    def _prunes(self) -> bool:
+        """Say whether, of non-overlapping matches, one that is found is always one that is kept.
+
+        Then it ends all runs of its partition ([N] 5.2.1).  Events that last may begin before it, and a
+        match of another alternative, or of another part of the partition, may come before it.
+        """
+        form = self.analysed.form
+        alone = len(self.plan.pushed.alternatives) == 1 and self.plan.pushed.split == form.partition
+        alone &= reads_apart(self.plan) or not form.partition
+        certain = form.strategy is not Strategy.ROBUST
+        return self.plan.output == "non_overlap" and alone and certain and self.analysed.schema.points
 
     def _roles(self, number: int) -> dict[str, int]:
         return {
@@ -120,8 +133,6 @@ class Engine:
         read[places[: len(state.read)]] = state.read
         self._number_events(state, ordered, places)
         segments = _segments(ordered, read, watermark)
-        counters.events_read = int((segments[:, 2] - segments[:, 1]).sum())
-        counters.tied_rows = _tied_rows(ordered, segments)
         clock.lap("order")
         data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
         if self.compiled:
@@ -130,6 +141,8 @@ class Engine:
         clock.lap("encode")
         with limits_by_partition(ordered.table, self.plan):
             matches, runs = self._read(state, feed, data, ranks, places, counters)
+            counters.events_read = int((feed.read_to - segments[:, 1]).sum())
+            counters.tied_rows = _tied_rows(ordered, segments[:, 1], feed.read_to)
             clock.lap("search")
             waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
             certain, waiting = self._split_certain(waiting, feed, ordered)
@@ -172,6 +185,7 @@ class Engine:
             call = AutomatonCall(program, ranks, data, self.plan.limits)
             before = state.runs[number] if state.runs else None
             matches, saved = call.run(feed, before, places)
+            feed.read_to = call.read_to
             counters.merge(call.counters)
             numbering = np.array([self.names.index(v.name) for v in program.variables], np.int64)
             numbered = replace(
@@ -274,7 +288,7 @@ class Engine:
                 continue
             part = matches.select(mine)
             chosen = np.ones(len(mine), bool)
-            if self.analysed.form.strategy is Strategy.ROBUST:
+            if self.analysed.form.strategy is Strategy.ROBUST and program.search != "robust":
                 chosen = robust(part)
             if program.absence_rows:
                 chosen &= self._absent(program, part, segments, segment[mine], data, ranks)
@@ -355,7 +369,7 @@ class Engine:
         """Return the state after a call: rows that are unread, or within a window of the watermark."""
         if feed.flush:
             return replace(empty_state(ordered.table.schema), last_ends=last_ends)
-        for begin, _, end in segments[:, :3]:
+        for begin, end in zip(segments[:, 0], feed.read_to, strict=True):
             read[begin:end] = True
         keep = ~read | self._still_visible(ordered, read, feed)
         used = [each.bound_rows() for each in runs] + [waiting.positions, chosen.positions]
@@ -421,14 +435,14 @@ def _segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
     return segments
 
 
-def _tied_rows(ordered: Ordered, segments: Array) -> int:
+def _tied_rows(ordered: Ordered, begins: Array, ends: Array) -> int:
     """Count the relevant rows read now that share their time with another one of their partition."""
     read = np.zeros(ordered.events.shape[1] + 1, np.int64)
-    np.add.at(read, segments[:, 1], 1)
-    np.add.at(read, segments[:, 2], -1)
+    np.add.at(read, begins, 1)
+    np.add.at(read, ends, -1)
     relevant = np.flatnonzero((np.cumsum(read[:-1]) > 0) & (ordered.events[L.EVENT_ROLES] != 0))
-    ends, codes = ordered.events[L.EVENT_END][relevant], ordered.events[L.EVENT_SEGMENT][relevant]
-    equal = (ends[1:] == ends[:-1]) & (codes[1:] == codes[:-1])
+    moments, codes = ordered.events[L.EVENT_END][relevant], ordered.events[L.EVENT_SEGMENT][relevant]
+    equal = (moments[1:] == moments[:-1]) & (codes[1:] == codes[:-1])
     tied = np.zeros(max(1, len(relevant)), bool)
     tied[1:] |= equal
     tied[:-1] |= equal

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.sorting import counting_sort, is_identity, is_sorted, number_runs, number_within
-from fyke.language.ast import Strategy, WindowKind
+from fyke.language.ast import WindowKind
 from fyke.pattern.schema import EventSchema
-from fyke.plan.plan import ROLES, Plan
+from fyke.plan.plan import ROLES, Plan, reads_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Ordered:
 def order_rows(table: pa.Table, plan: Plan, *, sorted_rows: bool = False) -> Ordered:
     """Sort a prepared batch; with ``sorted_rows`` its order within each partition is right already."""
     analysed = plan.pushed.analysed
-    schema, strict = analysed.schema, analysed.form.strategy is Strategy.STRICT
+    schema = analysed.schema
     codes = partition_codes(table, plan.pushed.split)
-    segment_codes = np.zeros_like(codes) if strict else codes
+    segment_codes = codes if reads_apart(plan) else np.zeros_like(codes)
     ends = times(table.column(schema.end))
     permutation = np.arange(len(codes)) if sorted_rows else _by_time(ends)
     permutation = _by_segment(permutation, segment_codes)
@@ -51,7 +51,7 @@ def order_rows(table: pa.Table, plan: Plan, *, sorted_rows: bool = False) -> Ord
     if not is_identity(permutation):
         table = table.take(pa.array(permutation))
     segments = _segment_starts(ordered_codes)
-    codes = codes[permutation] if strict else ordered_codes
+    codes = ordered_codes if reads_apart(plan) else codes[permutation]
     events = _event_array(table, plan, codes, ordered_ends, ranks)
     return Ordered(table, permutation, segments, events)
 
@@ -202,10 +202,10 @@ def _event_array(table: pa.Table, plan: Plan, codes: Array, ends: Array, ranks: 
     window = analysed.form.window
     if window is None or window.kind is not WindowKind.EVENTS:
         events[L.EVENT_INDEX] = 0
-    elif analysed.form.strategy is Strategy.STRICT:
-        events[L.EVENT_INDEX] = _numbered(codes)
-    else:
+    elif reads_apart(plan):
         number_within(codes, events[L.EVENT_INDEX])
+    else:
+        events[L.EVENT_INDEX] = _numbered(codes)
     return events
 
 

@@ -44,6 +44,7 @@ class Settings:
     text: str | None
     points: bool
     techniques: Techniques
+    prunes: bool
 
 
 @dataclass(slots=True)
@@ -84,6 +85,11 @@ class Program:
         self.enough: dict[str, int] = {}
         self._absences(alternative.absences, -1)
         self._place_accumulators()
+        positive = (1 << self.positives) - 1
+        self.trailing_group = any(
+            variable.group and self.after[k] & positive == 0 for k, variable in enumerate(self.variables)
+        )
+        self.search = self._search()
         self.merges = self._merges()
         self.expand(self._state(0, 0))
 
@@ -169,6 +175,27 @@ class Program:
             self.state_rows.append(row)
         return self.states[bound, full]
 
+    def _search(self) -> str:
+        """Return the order of search: breadth_first, backtrack or robust."""
+        techniques = self.settings.techniques
+        if self.settings.strategy is Strategy.ROBUST and techniques.robust == "backtracking":
+            return "robust"
+        return techniques.search
+
+    def _tests_windows(self) -> bool:
+        """Say whether starts are tested for candidate windows."""
+        in_order = all(mask < 1 << k for k, mask in enumerate(self.before[: self.positives]))
+        worth = self.settings.window is not None and self.positives > 1
+        return self.settings.techniques.candidate_windows and worth and in_order
+
+    def _prunes(self) -> bool:
+        """Say whether a match ends all runs of its partition.
+
+        It does where matches are reported as they end, which greedy does not do while a group is open.
+        """
+        greedy_waits = self.settings.strategy is Strategy.GREEDY and self.trailing_group
+        return self.settings.prunes and not self.absence_rows and not greedy_waits
+
     def _merges(self) -> bool:
         """Say whether equivalent runs are merged.
 
@@ -176,11 +203,9 @@ class Program:
         so that runs with different windows have different futures.
         """
         settings = self.settings
-        if not settings.techniques.merging or settings.techniques.search != "breadth_first":
+        if not settings.techniques.merging or self.search != "breadth_first":
             return False
-        positive = (1 << self.positives) - 1
-        trailing = any(v.group and self.after[k] & positive == 0 for k, v in enumerate(self.variables))
-        return not (settings.strategy is Strategy.GREEDY and trailing)
+        return not (settings.strategy is Strategy.GREEDY and self.trailing_group)
 
     def _merged(self, bound: int, closed: int) -> tuple[int, int]:
         """Append what runs of a state must agree in; return its stretch of the merge table."""
@@ -304,6 +329,7 @@ class Program:
             head[L.HEAD_WINDOW] = min(settings.window, 2**63 - 1)
         head[L.HEAD_RUN_INTEGERS], head[L.HEAD_RUN_FLOATS] = self.run_integers, self.run_floats
         head[L.HEAD_MERGES], head[L.HEAD_POINTS] = int(self.merges), int(settings.points)
+        head[L.HEAD_CANDIDATES], head[L.HEAD_PRUNES] = int(self._tests_windows()), int(self._prunes())
         head[L.HEAD_STATES], head[L.HEAD_ABSENCES] = len(self.state_rows), len(self.absence_rows)
         return head
 

@@ -9,6 +9,7 @@ run needs nothing but its events.
 from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.candidates import admits_match, look_from
 from fyke.engine.kernels.equivalence import mark_run, merge_new_runs, remember
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.runs import (
@@ -58,17 +59,30 @@ def start_segment(w, segment):
         count += 1
     w.cursor[L.CURSOR_LIVE] = count
     w.cursor[L.CURSOR_BEFORE] = count
+    w.cursor[L.CURSOR_MATCHED] = 0
+    look_from(w, w.segments[segment, 1])
     set_empty_run(w)
 
 
 @jit
-def pass_through(w, event):
+def separate_matches(w, event):
+    """Of non-overlapping matches: once one has ended before ``event``, end all runs ([N] 5.2.1)."""
+    if w.cursor[L.CURSOR_MATCHED] and w.events[L.EVENT_END, event] > w.cursor[L.CURSOR_LAST_END]:
+        w.cursor[L.CURSOR_MATCHED] = 0
+        w.cursor[L.CURSOR_LIVE] = 0
+        w.cursor[L.CURSOR_BEFORE] = 0
+
+
+@jit
+def pass_through(w, event, end, flush):
     """Let every live run, then the empty one, read one event; resumable."""
     strategy = w.program[L.HEAD_STRATEGY]
     roles = w.events[L.EVENT_ROLES, event]
     contiguous = strategy == L.PARTITION or strategy == L.STRICT
     if roles == 0 and not contiguous:
         return L.DONE
+    if w.program[L.HEAD_PRUNES] and w.cursor[L.CURSOR_RUN] == 0:
+        separate_matches(w, event)
     before = w.cursor[L.CURSOR_BEFORE]
     integers, states = w.runs_i, w.program[L.HEAD_STATE_TABLE]
     r = w.cursor[L.CURSOR_RUN]
@@ -93,12 +107,13 @@ def pass_through(w, event):
             integers[r, L.RUN_STATE] = -1
         r += 1
     w.cursor[L.CURSOR_RUN] = r
-    status = room(w, 0, -1)
+    status = start_run(w, event, end, flush)
     if status != L.DONE:
         return status
-    empty = len(w.runs_i) - 1
-    w.runs_i[empty, L.RUN_FIRST] = event
-    read_event(w, -1, event)
+    if w.program[L.HEAD_PRUNES] and w.cursor[L.CURSOR_NOTED]:
+        w.cursor[L.CURSOR_NOTED] = 0
+        w.cursor[L.CURSOR_MATCHED] = 1
+        w.cursor[L.CURSOR_LAST_END] = w.events[L.EVENT_END, event]
     if w.program[L.HEAD_MERGES] and w.cursor[L.CURSOR_LIVE] > before:
         merge_new_runs(w, event)
     drop_ended(w)
@@ -106,8 +121,25 @@ def pass_through(w, event):
 
 
 @jit
+def start_run(w, event, end, flush):
+    """Let the empty run read an event, unless no match can start there; say what is missing."""
+    if not w.events[L.EVENT_ROLES, event] & w.program[w.program[L.HEAD_STATE_TABLE] + L.STATE_ROLES]:
+        return L.DONE
+    if w.program[L.HEAD_CANDIDATES] and not admits_match(w, event, end, flush):
+        w.cursor[L.CURSOR_SKIPPED] += 1
+        return L.DONE
+    status = room(w, 0, -1)
+    if status == L.DONE:
+        w.runs_i[len(w.runs_i) - 1, L.RUN_FIRST] = event
+        read_event(w, -1, event)
+    return status
+
+
+@jit
 def end_segment(w, flush, now, last):
     """End or save the runs of a partition whose events up to ``last`` have been read; resumable."""
+    if w.program[L.HEAD_PRUNES] and w.cursor[L.CURSOR_MATCHED]:
+        w.cursor[L.CURSOR_LIVE] = 0  # what comes next is later than the match
     while w.cursor[L.CURSOR_RUN] < w.cursor[L.CURSOR_LIVE]:
         r = w.cursor[L.CURSOR_RUN]
         run = w.runs_i[r]
@@ -145,7 +177,7 @@ def read_segments(w, flush, now):
             start_segment(w, segment)
         while w.cursor[L.CURSOR_EVENT] < w.segments[segment, 2]:
             event = w.cursor[L.CURSOR_EVENT]
-            status = pass_through(w, event)
+            status = pass_through(w, event, w.segments[segment, 2], flush)
             if status != L.DONE:
                 return status
             w.cursor[L.CURSOR_EVENT] = event + 1

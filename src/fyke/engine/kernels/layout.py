@@ -242,5 +242,6 @@ CURSOR_FURTHEST = 29  # backtracking: the first event not read yet
 CURSOR_NODES_PEAK = 30
 CURSOR_LAST_END = 31  # non_overlap: end of the last match of the partition
 CURSOR_MATCHED = 32  # non_overlap: 1 if a match has been found at this moment
-CURSOR_SIZE = 33
+CURSOR_NOTED = 33  # non_overlap: 1 if a match has been noted at this event
+CURSOR_SIZE = 34
 FRESH = -2

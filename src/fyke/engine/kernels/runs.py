@@ -254,6 +254,7 @@ def emit(w, run):
     """Note that a run is a match; :func:`write_matches` reads it from the buffer later."""
     w.heads[w.cursor[L.CURSOR_HEADS]] = run[L.RUN_NODE]
     w.cursor[L.CURSOR_HEADS] += 1
+    w.cursor[L.CURSOR_NOTED] = 1
 
 
 @jit
