@@ -74,14 +74,19 @@ def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa
     that are in no partition.  Where times are equal every column has a say in the processing order,
     so all come along, unless this is the ``whole_input`` and no two times are equal.
     """
-    roles = _roles(table, pushed)
     schema = pushed.analysed.schema
+    types = _encoded_types(table, schema.type_column)
+    roles = _roles(table, types, pushed)
     ends = times(table.column(schema.end))
     relevant = _relevant(table, roles, pushed)
     distinct = whole_input and _all_different(ends if relevant is None else ends[relevant])
     carried = dict.fromkeys(pushed.needed)
     if not distinct:
         carried |= dict.fromkeys(schema.order_columns())
+    if whole_input and types is not None and schema.type_column not in _mentioned(pushed):
+        # Numbers move faster than strings; the result turns them back.
+        place = table.column_names.index(schema.type_column)
+        table = table.set_column(place, schema.type_column, types)
     if relevant is not None:
         used = dict.fromkeys((*carried, *_mentioned(pushed)))
         table, roles = table.select(list(used)).take(pa.array(relevant)), roles[relevant]
@@ -129,24 +134,40 @@ def _column(table: pa.Table, node: Expression) -> Column | None:
     return array
 
 
-def _roles(table: pa.Table, pushed: Pushed) -> Array:
+def _encoded_types(table: pa.Table, type_column: str | None) -> pa.DictionaryArray | None:
+    if type_column is None:
+        return None
+    column = table.column(type_column).combine_chunks()
+    return column if isinstance(column, pa.DictionaryArray) else column.cast(pa.string()).dictionary_encode()
+
+
+def _roles(table: pa.Table, types: pa.DictionaryArray | None, pushed: Pushed) -> Array:
     """Return, as bits, the roles each row can play."""
-    roles = np.zeros(table.num_rows, np.int64)
-    type_column = pushed.analysed.schema.type_column
     codes: dict[str, int] = {}
-    if type_column is not None:
-        column = table.column(type_column).combine_chunks()
-        encoded = (
-            column if isinstance(column, pa.DictionaryArray) else column.cast(pa.string()).dictionary_encode()
-        )
-        numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        codes = {str(value): code for code, value in enumerate(encoded.dictionary.to_pylist())}
+    if types is not None:
+        # The last place is that of rows without a type.
+        numbers = types.indices.fill_null(len(types.dictionary)).to_numpy(zero_copy_only=False)
+        codes = {str(value): code for code, value in enumerate(types.dictionary.to_pylist())}
+    by_type = np.zeros(len(codes) + 1, np.int64)
+    everywhere = 0
     for role in pushed.roles:
+        if role.conditions:
+            continue
+        if types is None or role.type is None:
+            everywhere |= 1 << role.bit
+        elif role.type in codes:
+            by_type[codes[role.type]] |= 1 << role.bit
+    roles = by_type[numbers] if types is not None else np.zeros(table.num_rows, np.int64)
+    if everywhere:
+        roles |= everywhere
+    for role in pushed.roles:
+        if not role.conditions:
+            continue
         holds = np.ones(table.num_rows, bool)
-        if role.type is not None and type_column is not None:
+        if role.type is not None and types is not None:
             holds = numbers == codes.get(role.type, -2)
         for condition in role.conditions:
             truth = _derive(table, condition)
-            holds = holds & pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
-        roles |= holds.astype(np.int64) << role.bit
-    return roles
+            holds &= pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
+        np.bitwise_or(roles, 1 << role.bit, out=roles, where=holds)
+    return np.asarray(roles)
