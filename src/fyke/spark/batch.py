@@ -151,19 +151,24 @@ class _Walk:
                 yield from self._drain()
                 waiting, rows = [], 0
         if waiting:
-            last = self._read(pa.Table.from_batches(waiting), last)
+            last = self._read(pa.Table.from_batches(waiting), last, final=True)
         if self.state is not None and last is not None:
             self._advance(last.slice(0, 0), final=True)
         yield from self._drain()
 
-    def _read(self, chunk: pa.Table, last: pa.Table | None) -> pa.Table:
-        """Read a chunk: the rest of the open partition, partitions that end in it, the one it ends in."""
+    def _read(self, chunk: pa.Table, last: pa.Table | None, *, final: bool = False) -> pa.Table:
+        """Read a chunk: the rest of the open partition, partitions that end in it, the one it ends in.
+
+        In the ``final`` chunk that one ends too, so that a task of one chunk works as on a table.
+        """
         numbers = np.arange(self.numbered, self.numbered + chunk.num_rows)
         chunk = chunk.append_column(_NUMBER, pa.array(numbers))
         self.numbered += chunk.num_rows
         first, tail = self._cuts(chunk, last)
+        if final:
+            tail = chunk.num_rows
         if self.state is not None:
-            self._advance(chunk.slice(0, first), final=first < chunk.num_rows)
+            self._advance(chunk.slice(0, first), final=final or first < chunk.num_rows)
         if first < tail:
             self._advance(chunk.slice(first, tail - first), final=True)
         if tail < chunk.num_rows:
