@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from fyke.engine.clock import Clock
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
-from fyke.engine.prepare import derived_types, prepare
+from fyke.engine.prepare import derived_types, in_plain_types, prepare
 from fyke.engine.result import ResultBuilder
 from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
@@ -96,6 +96,7 @@ def match(
     FykeError
         One of its subclasses; errors about the query say where in it.
     """
+    _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after metrics = fyke.Metrics()")
     call = _Call(query, time, type, tie_breaker, output, engine, limits, techniques, time_unit, functions)
     source = call.source(events)
     plan = call.plan(source)
@@ -123,7 +124,9 @@ def explain(events: Events, query: str | Query, **options: Any) -> str:
 
 def matcher(query: str | Query, **options: Any) -> Callable[[Events], Any]:
     """Return ``match`` with everything but the events, for ``frame.transform(fyke.matcher(...))``."""
-    parsed = parse(query, options.get("limits") or Limits()) if isinstance(query, str) else query
+    limits = options.get("limits")
+    _check_kind("limits", limits, Limits | None, "limits=fyke.Limits(runs=10_000)")
+    parsed = _parsed(query, limits or Limits())
     return lambda events: match(events, parsed, **options)
 
 
@@ -168,8 +171,11 @@ class _Call:
     ) -> None:
         _check_option("output", output, OUTPUTS)
         _check_option("engine", engine, ENGINES)
-        self.limits, self.techniques = limits or Limits(), techniques or Techniques()
-        self.query = parse(query, self.limits) if isinstance(query, str) else query
+        self.limits = Limits() if limits is None else limits
+        self.techniques = Techniques() if techniques is None else techniques
+        _check_kind("limits", self.limits, Limits, "limits=fyke.Limits(runs=10_000)")
+        _check_kind("techniques", self.techniques, Techniques, "techniques=fyke.Techniques(merging=False)")
+        self.query = _parsed(query, self.limits)
         self.time, self.type_column, self.tie_breaker, self.time_unit = (
             time,
             type_column,
@@ -194,11 +200,11 @@ class _Call:
             if all(is_frame(each) for each in events.values()):
                 return self._united(events, spark_prepare.arrow_columns, spark_prepare.unite)
             if all(isinstance(each, pa.Table) for each in events.values()):
-                return self._united(events, lambda table: _columns(_without_views(table)), _unite_tables)
+                return self._united(events, lambda table: _columns(in_plain_types(table)), _unite_tables)
         if is_frame(events):
             return _Source(events, self._schema(spark_prepare.arrow_columns(events), self.type_column))
         if isinstance(events, pa.Table):
-            table = _without_views(events)
+            table = in_plain_types(events)
             return _Source(table, self._schema(_columns(table), self.type_column))
         raise InputError(
             "events must be a Spark DataFrame, a pyarrow.Table, or a dict of one of these, "
@@ -292,7 +298,7 @@ def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataT
     """Return several tables as one with a type column; attributes a type lacks are null."""
     parts = []
     for name, given in tables.items():
-        table = _without_views(given)
+        table = in_plain_types(given)
         arrays = {
             column: table.column(column).cast(arrow)
             if column in table.column_names
@@ -301,13 +307,6 @@ def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataT
         }
         parts.append(pa.table({**arrays, kind: pa.repeat(pa.scalar(name), table.num_rows)}))
     return pa.concat_tables(parts)
-
-
-def _without_views(table: pa.Table) -> pa.Table:
-    """Return strings and binaries in the layout that all of Arrow's functions take."""
-    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
-    fields = [field.with_type(plain.get(field.type, field.type)) for field in table.schema]
-    return table.cast(pa.schema(fields)) if fields != list(table.schema) else table
 
 
 def _columns(table: pa.Table) -> dict[str, pa.DataType]:
@@ -327,6 +326,25 @@ def _check_option(name: str, value: str, allowed: Sequence[str]) -> None:
             f"{name} must be one of {', '.join(map(repr, allowed))}, found {value!r}."
             f"{near_misses(str(value), allowed)}"
         )
+
+
+def _check_kind(name: str, value: object, kind: Any, example: str) -> None:
+    if not isinstance(value, kind):
+        wanted = name.capitalize()
+        raise OptionError(
+            f"{name} must be a fyke.{wanted}, found {value!r:.60}", remedy=f"Write, for example, {example}."
+        )
+
+
+def _parsed(query: object, limits: Limits) -> Query:
+    if isinstance(query, str):
+        return parse(query, limits)
+    if isinstance(query, Query):
+        return query
+    raise OptionError(
+        f"query must be a text or a fyke.Query, found {query!r:.60}",
+        remedy="Write, for example, fyke.match(events, 'PATTERN SEQ(A a, B b)', time='ts', type='kind').",
+    )
 
 
 def _arity(name: str, function: Callable[..., float]) -> int:

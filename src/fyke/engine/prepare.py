@@ -11,9 +11,53 @@ import pyarrow.compute as pc
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.order import times
+from fyke.errors import InputError
 from fyke.language.ast import Expression, Reference, Strategy, walk
 from fyke.plan.plan import ROLES, every_row_counts
 from fyke.plan.pushdown import Pushed, physical
+
+_PLAIN = {
+    pa.string_view(): pa.string(),
+    pa.binary_view(): pa.binary(),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+}
+
+
+def in_plain_types(table: pa.Table) -> pa.Table:
+    """Return the table in types that all of Arrow's functions take; the values are the same.
+
+    Raises
+    ------
+    InputError
+        If a column has a type, or has one in it, for which there is no such type.
+    """
+    fields = [_plain(field) for field in table.schema]
+    for field in fields:
+        if _is_odd(field.type):
+            raise InputError(
+                f"Fyke cannot take the column {field.name!r} of type {field.type}",
+                remedy="Drop or cast it before matching.",
+            )
+    return table.cast(pa.schema(fields)) if fields != list(table.schema) else table
+
+
+def _plain(field: pa.Field) -> pa.Field:
+    kind = field.type
+    if pa.types.is_struct(kind):
+        return field.with_type(pa.struct([_plain(kind.field(i)) for i in range(kind.num_fields)]))
+    if pa.types.is_list(kind):
+        return field.with_type(pa.list_(_plain(kind.value_field)))
+    if pa.types.is_large_list(kind):
+        return field.with_type(pa.large_list(_plain(kind.value_field)))
+    return field.with_type(_PLAIN.get(kind, kind))
+
+
+def _is_odd(kind: pa.DataType) -> bool:
+    if pa.types.is_run_end_encoded(kind) or pa.types.is_union(kind) or pa.types.is_interval(kind):
+        return True
+    inner = (kind.field(i).type for i in range(kind.num_fields))
+    return any(each in _PLAIN or _is_odd(each) for each in inner)
 
 
 def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
