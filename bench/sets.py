@@ -17,6 +17,8 @@ from bench.robust_shapes import Shape
 
 LETTERS = "ABCDEFGHIJ"
 LIMITS = fyke.Limits(matches=20_000_000, runs=4_000_000)
+# The automaton by itself: neither candidate windows nor merging, which would help both ([S] 4.7.2).
+PLAIN = fyke.Techniques(candidate_windows=False, merging=False)
 FEWER = 100.0  # times fewer intermediate matches by backtracking
 
 
@@ -46,11 +48,11 @@ def against_permutations(
     name: str, types: str, events: pa.Table, window: int, bar: float | None = None
 ) -> Line:
     """Compare automaton instances and time of a set and of its permutations."""
-    variant = Variant(events, set_query(types, window), "t", "kind", limits=LIMITS)
+    variant = Variant(events, set_query(types, window), "t", "kind", PLAIN, limits=LIMITS)
     one = in_turn(3, {"set": variant})["set"]
     instances, seconds, found = 0.0, 0.0, 0
     for query in permutation_queries(types, window):
-        _, part = run(Variant(events, query, "t", "kind", limits=LIMITS))
+        _, part = run(Variant(events, query, "t", "kind", PLAIN, limits=LIMITS))
         instances, seconds, found = (
             instances + part.count("runs_created"),
             seconds + part.search,
@@ -124,7 +126,7 @@ def _runs(best: dict[str, Measured]) -> str:
 
 def both_phases() -> list[Line]:
     """Vary the variables of a sequence and of a set from 1 to 10."""
-    events = stream(10_000, keys=20, types=14)
+    events = stream(60_000, keys=20, types=14)
     return [two_phase(form, n, events) for form in ("P_seq", "P_set") for n in range(1, 11)]
 
 
