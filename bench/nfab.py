@@ -11,7 +11,7 @@ import pyarrow as pa
 import fyke
 from bench.automaton import CONTIGUITY, ITERATORS, NEXT_MATCH, template
 from bench.measure import Measured, Variant, in_turn, run
-from bench.report import Line, show
+from bench.report import Line, keep_memory, show
 from fyke.datasets import stocks
 
 WINDOWS = (500, 1000, 1500, 2000)
@@ -203,6 +203,7 @@ measure an implementation and not the order of search."""
 def main() -> bool:
     """Run the benchmark; return whether every bar holds."""
     pa.set_cpu_count(1)
+    keep_memory()
     lines = [line for strategy in WHERE for p in ITERATORS for line in cost_and_output(p, strategy)]
     lines += [line for p in ITERATORS for window in WINDOWS for line in merging(p, window)]
     lines += [merging_in_vain(), *both_orders()]
