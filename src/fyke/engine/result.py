@@ -89,8 +89,8 @@ class ResultBuilder:
                 columns[aggregate.column] = as_averaged(aggregate.function, value)
         else:
             starts, ends = _spans(matches, events, points=self.analysed.schema.points)
-            columns[START] = _as_time(starts, rows.schema.field(self.analysed.schema.start).type)
-            columns[END] = _as_time(ends, rows.schema.field(self.analysed.schema.end).type)
+            columns[START] = as_time(starts, rows.schema.field(self.analysed.schema.start).type)
+            columns[END] = as_time(ends, rows.schema.field(self.analysed.schema.end).type)
             for column in self.output.columns:
                 columns[column.name] = values.column(column.expression)
         arrays = [v if isinstance(v, pa.Array) else pa.repeat(v, len(matches)) for v in columns.values()]
@@ -109,7 +109,7 @@ class _Values:
         schema: EventSchema,
     ) -> None:
         self.matches, self.rows, self.variables, self.functions = matches, rows, variables, functions
-        self.kinds, self.type_column = schema.columns, schema.type_column
+        self.kinds, self.schema = schema.columns, schema
         self.numbers = {name: number for number, name in enumerate(variables)}
 
     def column(self, expression: Expression) -> Column:
@@ -174,37 +174,11 @@ class _Values:
         return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), structs, mask=mask)
 
     def _structs(self, spec: VariableRows, at: Array) -> pa.Array:
-        indices, unbound = _indices(at)
-        arrays = []
-        for name in spec.attributes:
-            if name == self.type_column and spec.type is not None and unbound is None:
-                arrays.append(self._types(spec.type, len(at)))
-            else:
-                arrays.append(self._taken(name, indices))
-        fields = [pa.field(name, array.type) for name, array in zip(spec.attributes, arrays, strict=True)]
-        mask = None if unbound is None else pa.array(unbound)
-        return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
-
-    def _types(self, name: str, count: int) -> pa.Array:
-        """Return the type of a variable's events: they all have the one it asks for."""
-        kind = self.kinds[str(self.type_column)]
-        if pa.types.is_dictionary(kind):
-            zeros = pa.array(np.zeros(count, np.int32)).cast(kind.index_type)
-            return pa.DictionaryArray.from_arrays(zeros, pa.array([name]).cast(kind.value_type))
-        return pa.repeat(pa.scalar(name).cast(kind), count)
+        return event_structs(self.rows, spec, at, self.schema)
 
     def take(self, name: str, at: Array) -> pa.Array:
         """Return the values of a column at positions; -1 gives null."""
-        return self._taken(name, _indices(at)[0])
-
-    def _taken(self, name: str, indices: pa.Array) -> pa.Array:
-        column = self.rows.column(name)
-        source = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-        taken = pc.take(source, indices, boundscheck=False)
-        kind = self.kinds.get(name)
-        if isinstance(taken, pa.DictionaryArray) and kind is not None and not pa.types.is_dictionary(kind):
-            return taken.dictionary_decode().cast(kind)
-        return taken
+        return take_rows(self.rows, name, at, self.kinds)
 
     def _group_aggregate(self, node: Call) -> Column:
         """Aggregate an expression over the elements of a group, match by match."""
@@ -220,6 +194,43 @@ class _Values:
         values = evaluate(node.arguments[0], resolve)
         values = values if isinstance(values, pa.Array) else pa.repeat(values, len(positions))
         return grouped(node.function, values, owner, len(self.matches))
+
+
+def take_rows(rows: pa.Table, name: str, at: Array, kinds: Mapping[str, pa.DataType]) -> pa.Array:
+    """Return the values of a column at positions, of the type it has in ``kinds``; -1 gives null."""
+    return _taken(rows, name, _indices(at)[0], kinds)
+
+
+def event_structs(rows: pa.Table, spec: VariableRows, at: Array, schema: EventSchema) -> pa.Array:
+    """Return the events of a variable at positions as structs of their attributes; -1 gives null."""
+    indices, unbound = _indices(at)
+    arrays = []
+    for name in spec.attributes:
+        if name == schema.type_column and spec.type is not None and unbound is None:
+            arrays.append(_repeated(spec.type, schema.columns[name], len(at)))
+        else:
+            arrays.append(_taken(rows, name, indices, schema.columns))
+    fields = [pa.field(name, array.type) for name, array in zip(spec.attributes, arrays, strict=True)]
+    mask = None if unbound is None else pa.array(unbound)
+    return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
+
+
+def _repeated(type_name: str, kind: pa.DataType, count: int) -> pa.Array:
+    """Return the type of a variable's events: they all have the one it asks for."""
+    if pa.types.is_dictionary(kind):
+        zeros = pa.array(np.zeros(count, np.int32)).cast(kind.index_type)
+        return pa.DictionaryArray.from_arrays(zeros, pa.array([type_name]).cast(kind.value_type))
+    return pa.repeat(pa.scalar(type_name).cast(kind), count)
+
+
+def _taken(rows: pa.Table, name: str, indices: pa.Array, kinds: Mapping[str, pa.DataType]) -> pa.Array:
+    column = rows.column(name)
+    source = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    taken = pc.take(source, indices, boundscheck=False)
+    kind = kinds.get(name)
+    if isinstance(taken, pa.DictionaryArray) and kind is not None and not pa.types.is_dictionary(kind):
+        return taken.dictionary_decode().cast(kind)
+    return taken
 
 
 def _indices(at: Array) -> tuple[pa.Array, Array | None]:
@@ -243,7 +254,8 @@ def _dig(array: pa.Array, path: tuple[str, ...]) -> pa.Array:
     return array
 
 
-def _as_time(ticks: Array, kind: pa.DataType) -> pa.Array:
+def as_time(ticks: Array, kind: pa.DataType, mask: Array | None = None) -> pa.Array:
+    """Return int64 times in the type of the time column; null where ``mask`` says so."""
     if pa.types.is_date32(kind):
-        return pa.array(ticks.astype(np.int32)).cast(kind)
-    return pa.array(ticks).cast(kind)
+        return pa.array(ticks.astype(np.int32), mask=mask).cast(kind)
+    return pa.array(ticks, mask=mask).cast(kind)
