@@ -247,7 +247,7 @@ class AutomatonCall:
     def _provide(self, status: int) -> bool:
         """Give the kernel what it asks for, or raise the limit it has reached; say whether arrays changed."""
         if status == L.NEED_STATE:
-            self.program.expand(int(self.cursor[L.CURSOR_DETAIL]))
+            self.program.expand_from(int(self.cursor[L.CURSOR_DETAIL]))
             self._pack()
         elif status == L.NEED_RUNS:
             self._grow_runs()
