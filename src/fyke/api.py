@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
@@ -19,9 +17,10 @@ from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
 from fyke.language.ast import Expression
 from fyke.language.query import Query
-from fyke.language.sase import parse
+from fyke.language.relational import RelationalQuery
+from fyke.language.text import AnyQuery, parse
 from fyke.limits import Limits
-from fyke.metrics import Metrics, RejectedRowsWarning
+from fyke.metrics import Metrics
 from fyke.pattern.analyse import analyse
 from fyke.pattern.schema import EventSchema, make_schema, unite_columns
 from fyke.plan.explain import explain_plan
@@ -30,6 +29,16 @@ from fyke.plan.pushdown import push_down
 from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
+from fyke.streams import (
+    Given,
+    RelationalCall,
+    columns_of,
+    described,
+    relational_call,
+    timed,
+    without_time,
+    without_views,
+)
 from fyke.techniques import Techniques
 
 ENGINES = ("auto", "automaton")
@@ -41,7 +50,7 @@ Events = Any  # DataFrame | pa.Table | Mapping[str, DataFrame | pa.Table]
 
 def match(
     events: Events,
-    query: str | Query,
+    query: str | AnyQuery,
     *,
     time: str | Sequence[str],
     type: str | None = None,
@@ -54,7 +63,7 @@ def match(
     functions: Mapping[str, Callable[..., float]] | None = None,
     metrics: Metrics | None = None,
 ) -> Any:
-    """Find the matches of a pattern query.
+    """Find the matches of a pattern query, or the result of a relational one.
 
     Parameters
     ----------
@@ -62,7 +71,8 @@ def match(
         A Spark DataFrame (classic or Connect), a :class:`pyarrow.Table`, which needs no JVM, or a dict
         ``{type: events}`` of either kind, whose schemas may differ.
     query
-        The text of a query, or a :class:`fyke.Query`.
+        The text of a query, in either language, or a :class:`fyke.Query` or
+        :class:`fyke.RelationalQuery`.
     time
         The column that says when an event happened: timestamp, date or integer; or a pair
         ``(start, end)`` for events that last.
@@ -96,6 +106,8 @@ def match(
         One of its subclasses; errors about the query say where in it.
     """
     call = _Call(query, time, type, tie_breaker, output, engine, limits, techniques, time_unit, functions)
+    if isinstance(call.query, RelationalQuery):
+        return call.relational(events).run(metrics)
     source = call.source(events)
     plan = call.plan(source)
     if isinstance(source.events, pa.Table):
@@ -106,7 +118,7 @@ def match(
     return spark_batch.match_frame(frame, plan)
 
 
-def explain(events: Events, query: str | Query, **options: Any) -> str:
+def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
     """Say in words what a query means and how :func:`match`, with the same options, would run it.
 
     Nothing runs: of the events only the schema is looked at.
@@ -118,12 +130,14 @@ def explain(events: Events, query: str | Query, **options: Any) -> str:
     defaults: dict[str, Any] = {"output": "all", "engine": "auto"}
     arguments = {**dict.fromkeys(names), **defaults, **options}
     call = _Call(query, *arguments.values())
+    if isinstance(call.query, RelationalQuery):
+        return call.relational(events).explain()
     source = call.source(events)
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
     return explain_plan(call.plan(source).pushed, engine="automaton", output=call.output, rows_by=rows_by)
 
 
-def matcher(query: str | Query, **options: Any) -> Callable[[Events], Any]:
+def matcher(query: str | AnyQuery, **options: Any) -> Callable[[Events], Any]:
     """Return ``match`` with everything but the events, for ``frame.transform(fyke.matcher(...))``."""
     parsed = parse(query, options.get("limits") or Limits()) if isinstance(query, str) else query
     return lambda events: match(events, parsed, **options)
@@ -135,12 +149,12 @@ def rejected(events: Events, *, time: str | Sequence[str]) -> Any:
         schema = make_schema(spark_prepare.arrow_columns(events), time=time)
         return spark_prepare.rejected(events, schema.time)
     if isinstance(events, pa.Table):
-        schema = make_schema(_columns(events), time=time)
-        return events.filter(_without_time(events, schema))
+        schema = make_schema(columns_of(events), time=time)
+        return events.filter(without_time(events, schema))
     if isinstance(events, Mapping):
         return {name: rejected(each, time=time) for name, each in events.items()}
     raise InputError(
-        f"events must be a DataFrame, a pyarrow.Table or a dict of these, found {_described(events)}"
+        f"events must be a DataFrame, a pyarrow.Table or a dict of these, found {described(events)}"
     )
 
 
@@ -157,7 +171,7 @@ class _Call:
 
     def __init__(
         self,
-        query: str | Query,
+        query: str | AnyQuery,
         time: str | Sequence[str],
         type_column: str | None,
         tie_breaker: str | Sequence[str] | None,
@@ -171,7 +185,7 @@ class _Call:
         _check_option("output", output, OUTPUTS)
         _check_option("engine", engine, ENGINES)
         self.limits, self.techniques = limits or Limits(), techniques or Techniques()
-        self.query = parse(query, self.limits) if isinstance(query, str) else query
+        self.query: AnyQuery = parse(query, self.limits) if isinstance(query, str) else query
         self.time, self.type_column, self.tie_breaker, self.time_unit = (
             time,
             type_column,
@@ -183,6 +197,20 @@ class _Call:
         self.arities = {name: _arity(name, function) for name, function in self.functions.items()}
         for name, function in self.functions.items():
             compile_external(name, function, self.arities[name])
+
+        self.engine = engine
+
+    def relational(self, events: Events) -> RelationalCall:
+        """Return the call of a relational query, which takes the options that have a meaning for it."""
+        for name, given, only in (("output", self.output, "all"), ("engine", self.engine, "auto")):
+            if given != only:
+                raise OptionError(
+                    f"{name}={given!r} has a meaning for patterns, and this query has none",
+                    remedy=f"Leave {name} out.",
+                )
+        given_events = Given(events, time=self.time, type_column=self.type_column)
+        assert isinstance(self.query, RelationalQuery)
+        return relational_call(given_events, self.query, time_unit=self.time_unit, limits=self.limits)
 
     def source(self, events: Events) -> _Source:
         """Return the events as one table or DataFrame with a checked schema."""
@@ -196,15 +224,15 @@ class _Call:
             if all(is_frame(each) for each in events.values()):
                 return self._united(events, spark_prepare.arrow_columns, spark_prepare.unite)
             if all(isinstance(each, pa.Table) for each in events.values()):
-                return self._united(events, lambda table: _columns(_without_views(table)), _unite_tables)
+                return self._united(events, columns_of, _unite_tables)
         if is_frame(events):
             return _Source(events, self._schema(spark_prepare.arrow_columns(events), self.type_column))
         if isinstance(events, pa.Table):
-            table = _without_views(events)
-            return _Source(table, self._schema(_columns(table), self.type_column))
+            table = without_views(events)
+            return _Source(table, self._schema(columns_of(table), self.type_column))
         raise InputError(
             "events must be a Spark DataFrame, a pyarrow.Table, or a dict of one of these, "
-            f"found {_described(events)}",
+            f"found {described(events)}",
             remedy="Turn a pandas DataFrame into a table with pyarrow.Table.from_pandas(frame).",
         )
 
@@ -242,24 +270,26 @@ class _Call:
 
     def plan(self, source: _Source) -> Plan:
         """Analyse the query against the source and split it into what rows decide and what matching does."""
+        query = self.query
+        assert isinstance(query, Query)
         if isinstance(source.events, pa.Table):
-            analysed = analyse(self.query, source.schema, self.limits, functions=self.arities)
+            analysed = analyse(query, source.schema, self.limits, functions=self.arities)
             pushed = push_down(analysed, self.output)
             types = derived_types(pushed)
         else:
             frame = source.events
 
             def infer(expression: Expression, _: tuple[str, ...]) -> pa.DataType | None:
-                return spark_prepare.infer_type(frame, expression, self.query.text)
+                return spark_prepare.infer_type(frame, expression, query.text)
 
-            analysed = analyse(self.query, source.schema, self.limits, infer=infer, functions=self.arities)
+            analysed = analyse(query, source.schema, self.limits, infer=infer, functions=self.arities)
             pushed = push_down(analysed, self.output)
             types = spark_prepare.derived_types(frame, pushed)
         return Plan(pushed, types, self.output, self.limits, self.functions, self.techniques)
 
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:
-    table, rejected_rows = _timed(source.events, source.schema, warn=metrics is None)
+    table, rejected_rows = timed(source.events, source.schema, warn=metrics is None)
     rows = prepare(table, plan.pushed, whole_input=True)
     warm_up()
     engine, builder = Engine(plan), ResultBuilder(plan)
@@ -270,27 +300,11 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     return result
 
 
-def _timed(table: pa.Table, schema: EventSchema, *, warn: bool) -> tuple[pa.Table, int]:
-    """Leave out rows without a time; say so if nobody counts them."""
-    missing = _without_time(table, schema)
-    count = int(pc.sum(missing).as_py() or 0)
-    if count == 0:
-        return table, 0
-    if warn:
-        warnings.warn(
-            f"{count} of {table.num_rows} rows have no time, or end before they start, and were rejected; "
-            "fyke.rejected(events, time=...) returns them",
-            RejectedRowsWarning,
-            stacklevel=4,
-        )
-    return table.filter(pc.invert(missing)), count
-
-
 def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataType], kind: str) -> pa.Table:
     """Return several tables as one with a type column; attributes a type lacks are null."""
     parts = []
     for name, given in tables.items():
-        table = _without_views(given)
+        table = without_views(given)
         arrays = {
             column: table.column(column).cast(arrow)
             if column in table.column_names
@@ -299,24 +313,6 @@ def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataT
         }
         parts.append(pa.table({**arrays, kind: pa.repeat(pa.scalar(name), table.num_rows)}))
     return pa.concat_tables(parts)
-
-
-def _without_views(table: pa.Table) -> pa.Table:
-    """Return strings and binaries in the layout that all of Arrow's functions take."""
-    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
-    fields = [field.with_type(plain.get(field.type, field.type)) for field in table.schema]
-    return table.cast(pa.schema(fields)) if fields != list(table.schema) else table
-
-
-def _columns(table: pa.Table) -> dict[str, pa.DataType]:
-    return dict(zip(table.schema.names, table.schema.types, strict=True))
-
-
-def _without_time(table: pa.Table, schema: EventSchema) -> pa.Array:
-    if schema.points:
-        return pc.is_null(table.column(schema.end))
-    in_order = pc.less_equal(table.column(schema.start), table.column(schema.end))
-    return pc.invert(pc.fill_null(in_order, False))
 
 
 def _check_option(name: str, value: str, allowed: Sequence[str]) -> None:
@@ -334,12 +330,3 @@ def _arity(name: str, function: Callable[..., float]) -> int:
             f"function {name!r} takes {count} arguments; one to {MAX_ARGUMENTS} numbers are possible"
         )
     return count
-
-
-def _described(events: object) -> str:
-    if isinstance(events, Mapping):
-        return (
-            f"a dict of {', '.join(sorted({type(each).__name__ for each in events.values()})) or 'nothing'}"
-        )
-    kind = type(events)
-    return f"a {kind.__module__.partition('.')[0]} {kind.__name__}"

@@ -23,6 +23,8 @@ RANKS = {
     "engine": 5,
     "spark": 6,
     "reference": 7,
+    "streams": 8,
+    "program": 8,
     "api": 8,
     "metrics": 8,
     "": 8,  # fyke/__init__.py
