@@ -127,8 +127,8 @@ class Program:
         ``outputs`` are the labels wanted, all of them if it is left out; only the queries that these need
         are run.  On DataFrames nothing runs yet: each result is one lazy plan, down to the given events.
 
-        A query reads the results that it names.  Its other events are the given ones, as in
-        :func:`fyke.match`; where results are among its inputs, every event has the times ``start`` and ``end``.
+        A query reads the results that it names, and the given events as :func:`fyke.match` does.  Where
+        results are among its inputs, every event has the times ``start`` and ``end``.
         """
         for name in options:
             if name not in _OPTIONS:
@@ -202,7 +202,7 @@ class _Run:
         """Return the given events; of a dict only the streams named, if the others change nothing."""
         if not isinstance(self.given.events, Mapping) or _every_event_counts(query):
             return self.given.events
-        named = {name: place for name, place in reversed(_named_streams(query))}
+        named = dict(reversed(_named_streams(query)))
         return {
             name: self.given.stream(name, place=place, text=query.text).events
             for name, place in named.items()
@@ -210,8 +210,10 @@ class _Run:
 
     def _mixed(self, query: Query, inputs: Sequence[str]) -> dict[str, Any]:
         """Return the results that a query reads and the given events, by type, all with start and end."""
+        streams = _named_streams(query)
+        self.given.check_named({name: place for name, place in streams if name not in inputs}, query.text)
         found: dict[str, Any] = {}
-        for name, place in _named_streams(query):
+        for name, place in streams:
             if name in found:
                 continue
             if name in inputs:

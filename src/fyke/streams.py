@@ -87,8 +87,19 @@ class Given:
         column = self.events.column(self.type_column).cast(pa.string())
         return Input(self.events.filter(pc.equal(column, name)), self.time)
 
-    def others(self, names: Sequence[str]) -> Any:
-        """Return the events of all other types than these, or None if there are none."""
+    def check_named(self, named: Mapping[str, Place | None], text: str | None) -> None:
+        """Raise if a query names several streams of events that have no types."""
+        if self.type_column is None and not isinstance(self.events, Mapping) and len(named) > 1:
+            raise UnsupportedQueryError(
+                f"the query names the streams {', '.join(map(repr, named))}, "
+                "but the events have no type column",
+                place=list(named.values())[1],
+                text=text,
+                remedy="Give type='column', or a dict {stream: events}; without either a query names one.",
+            )
+
+    def others(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return the events of all other types than these, as a dict."""
         if isinstance(self.events, Mapping):
             return {name: each for name, each in self.events.items() if name not in names}
         if self.type_column is None:
@@ -159,16 +170,8 @@ def relational_call(
     """Return the call of a query on given events; ``results`` are streams that other queries make."""
     results = results or {}
     inputs: dict[str, Input] = {}
-    named = {stream.name: stream for stream in query.streams if stream.name not in results}
-    untyped = given.type_column is None and not isinstance(given.events, Mapping)
-    if untyped and len(named) > 1:
-        extra = list(named.values())[1]
-        raise UnsupportedQueryError(
-            f"the query names the streams {', '.join(map(repr, named))}, but the events have no type column",
-            place=extra.place,
-            text=query.text,
-            remedy="Give type='column', or a dict {stream: events}; without either a query names one stream.",
-        )
+    named = {stream.name: stream.place for stream in query.streams if stream.name not in results}
+    given.check_named(named, query.text)
     for stream in query.streams:
         made = results.get(stream.name)
         inputs[stream.name] = (

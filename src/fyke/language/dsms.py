@@ -257,6 +257,13 @@ def _window(clause: str, span: _Span, unit: Name | None) -> ast.Window:
             place=span.place,
             remedy=f"Write, for example, {clause} {span.amount} SEC.",
         )
+    if unit.text.lower() not in (*rules.UNITS, "event", "events"):
+        raise QuerySyntaxError(
+            f"{unit.text!r} is not a unit of time",
+            place=unit.place,
+            remedy="Units are ns, us, ms, sec, min, hours, days, weeks; with PATTERN also EVENTS."
+            + near_misses(unit.text, [name for name in rules.UNITS if len(name) > 2]),
+        )
     if span.amount <= 0:
         raise WindowLengthError(
             f"{clause} must be longer than zero",
