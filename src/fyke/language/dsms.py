@@ -182,7 +182,7 @@ class _DsmsReader(ClauseReader):
         types = _types_of_events(sources)
         events = [event for element in structure for event in _events(element, types)]
         groups = {event.variable for event in events if event.group}
-        named = {event.variable for event in events}
+        named = dict.fromkeys(event.variable for event in events)
         for name in where.scope:
             if name.text not in named:
                 raise _unknown_event(name, f"PATTERN names no event {name.text!r}", named)

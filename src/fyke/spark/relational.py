@@ -8,6 +8,7 @@ the heartbeats of [T] 2.1.2: they say when a window is over and which events no 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -70,15 +71,15 @@ def _check_watermark(frame: DataFrame, stream: JoinedStream) -> None:
 
 
 def _start(number: int) -> str:
-    return f"start.{number}"
+    return f"start_{number}"
 
 
 def _end(number: int) -> str:
-    return f"end.{number}"
+    return f"end_{number}"
 
 
 def _window(number: int) -> str:
-    return f"window.{number}"
+    return f"window_{number}"
 
 
 def _column(number: int, name: str) -> str:
@@ -88,8 +89,8 @@ def _column(number: int, name: str) -> str:
 class _Plan:
     """The pieces of the Spark plan of one query.
 
-    The columns of stream k go by names of their own, as ``k.price``, and its times by ``start.k`` and
-    ``end.k``, so that streams of like columns join; for aggregates ``window.k`` is a window that its
+    The columns of stream k go by names of their own, as ``k.price``, and its times by ``start_k`` and
+    ``end_k``, so that streams of like columns join; for aggregates ``window_k`` is a window that its
     event lies in.
     """
 
@@ -107,7 +108,7 @@ class _Plan:
     def stream(self, frames: Mapping[str, DataFrame], number: int) -> DataFrame:
         """Return the events of a stream that have a time and meet its own conditions."""
         stream = self.analysed.streams[number]
-        frame = frames[stream.alias].where(timed_sql(stream.schema.time))
+        frame = _seen_by_watermark(frames[stream.alias]).where(timed_sql(stream.schema.time))
         for condition in stream.conditions:
             row = map_references(condition, lambda reference: Reference("", reference.path))
             frame = frame.where(to_sql(row, stream.schema.columns))
@@ -115,15 +116,17 @@ class _Plan:
         ends = [F.col(quote(name)) for name in stream.schema.time]
         if stream.schema.columns[stream.schema.end] != self.analysed.time:
             ends = [each.cast(kind) for each in ends]
+        # Spark wants one event time a stream, and would take every copy of the column for one.
+        plain: dict[str, Any] = {"metadata": {}} if self.streaming else {}
         frame = frame.select(
-            *(F.col(quote(name)).alias(_column(number, name)) for name in stream.schema.columns),
-            ends[0].alias(_start(number)),
+            *(F.col(quote(name)).alias(_column(number, name), **plain) for name in stream.schema.columns),
+            ends[0].alias(_start(number), **plain),
             ends[1].alias(_end(number)),
         )
         if self.analysed.slide is not None:
             return self._windowed(frame, number)
         if not stream.schema.points:
-            frame = frame.where(self._near(number, number))
+            frame = frame.where(self._near(_start(number), _end(number)))
         return frame
 
     def joined(self, left: DataFrame, right: DataFrame, number: int) -> DataFrame:
@@ -133,31 +136,28 @@ class _Plan:
         if self.analysed.slide is not None:
             # Events of one window are less than RANGE apart.
             tests.append(F.col(quote(_window(0))) == F.col(quote(_window(number))))
-        else:
-            for earlier in range(number):
-                tests += [self._near(earlier, number), self._near(number, earlier)]
-            if not self.streaming and not any(each.equal for each in conditions):
-                stretch, other = (F.col(quote(f"stretch.{side}")) for side in ("left", "right"))
-                around = F.expr(
-                    f"explode(array({', '.join(f'{self._stretch(number)} + {n}' for n in (-1, 0, 1))}))"
-                )
-                left = left.withColumn("stretch.left", F.expr(self._stretch(0)))
-                right = right.withColumn("stretch.right", around)
-                tests.insert(0, stretch == other)
-        every = tests[0]
-        for test in tests[1:]:
-            every &= test
-        both = left.join(right, every)
-        return both.drop("stretch.left", "stretch.right")
+            return left.join(right, _all(tests)).drop(_window(number))
+        for earlier in range(number):
+            tests += [self._near(_start(earlier), _end(number)), self._near(_start(number), _end(earlier))]
+            if self.streaming:
+                # Implied by the others, and about event times: from this Spark learns what to forget.
+                tests += [self._near(_end(earlier), _end(number)), self._near(_end(number), _end(earlier))]
+        if not any(each.equal for each in conditions):
+            stretch = self._stretch(number)
+            around = ", ".join(f"{stretch} + {step}L" for step in (-1, 0, 1))
+            left = left.withColumn("stretch_left", F.expr(self._stretch(0)))
+            right = right.withColumn("stretch_right", F.expr(f"explode(array({around}))"))
+            tests.insert(0, F.col("stretch_left") == F.col("stretch_right"))
+        both = left.join(right, _all(tests)).drop("stretch_left", "stretch_right")
+        return both.withMetadata(_end(number), {}) if self.streaming else both
 
     def _stretch(self, number: int) -> str:
         """Return the number of the stretch of time, as long as RANGE, that an event starts in."""
         return _floor_div(self.clock.ticks(_start(number)), max(1, self.analysed.window))
 
-    def _near(self, earlier: int, later: int) -> Column:
-        """Return the condition that one event ends at most RANGE after the other one starts."""
-        sql = self.clock.within(_start(earlier), _end(later), self.analysed.window, self.streaming)
-        return F.expr(sql)
+    def _near(self, start: str, end: str) -> Column:
+        """Return the condition that one time is at most RANGE after another."""
+        return F.expr(self.clock.within(start, end, self.analysed.window, self.streaming))
 
     def _windowed(self, frame: DataFrame, number: int) -> DataFrame:
         """Return each event once for every window that it lies in whole."""
@@ -166,7 +166,8 @@ class _Plan:
         if self.streaming:
             spans = [f"{span} microseconds" for span in (window, slide)]
             frame = frame.withColumn(_window(number), F.window(quote(_end(number)), *spans))
-            return frame.where(F.col(quote(_window(number)))["start"] <= F.col(quote(_start(number))))
+            whole = frame.where(F.col(quote(_window(number)))["start"] <= F.col(quote(_start(number))))
+            return whole.drop(_start(number), _end(number))
         newest = _floor_div(self.clock.ticks(_start(number)), slide)
         oldest = _floor_div(f"({self.clock.ticks(_end(number))} - {window}L)", slide)
         bounds = frame.withColumns({"oldest": F.expr(f"{oldest} + 1L"), "newest": F.expr(newest)})
@@ -282,6 +283,13 @@ class _Clock:
         return f"({elapsed} AND {loose})" if streaming else elapsed
 
 
+def _all(tests: Sequence[Column]) -> Column:
+    every = tests[0]
+    for test in tests[1:]:
+        every &= test
+    return every
+
+
 def _interval(micros: int) -> str:
     return f"INTERVAL '{micros // 1_000_000}.{micros % 1_000_000:06d}' SECOND"
 
@@ -293,7 +301,16 @@ def _floor_div(ticks: str, size: int) -> str:
 def of_type(frame: DataFrame, column: str, types: Sequence[str], *, negated: bool = False) -> DataFrame:
     """Return the rows whose type is among these, or those whose type is not."""
     named = F.col(quote(column)).cast("string").isin(*types)
-    return frame.where(~F.coalesce(named, F.lit(False)) if negated else named)
+    return _seen_by_watermark(frame).where(~F.coalesce(named, F.lit(False)) if negated else named)
+
+
+def _seen_by_watermark(frame: DataFrame) -> DataFrame:
+    """Keep Spark from filtering a stream before its watermark has seen the rows.
+
+    An event that no stream takes still says what time it is ([T] 2.1.2).  Spark moves no filter past one
+    whose outcome it cannot know to be the same again.
+    """
+    return frame.where("spark_partition_id() >= 0") if frame.isStreaming else frame
 
 
 def with_times(frame: DataFrame, time: tuple[str, str], names: tuple[str, str]) -> DataFrame:
