@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from fyke.engine.clock import Clock
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
-from fyke.engine.prepare import derived_types, prepare
+from fyke.engine.prepare import derived_types, in_plain_types, prepare
 from fyke.engine.result import ResultBuilder
 from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
@@ -37,7 +38,6 @@ from fyke.streams import (
     relational_call,
     timed,
     without_time,
-    without_views,
 )
 from fyke.techniques import Techniques
 
@@ -105,6 +105,7 @@ def match(
     FykeError
         One of its subclasses; errors about the query say where in it.
     """
+    _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after metrics = fyke.Metrics()")
     call = _Call(query, time, type, tie_breaker, output, engine, limits, techniques, time_unit, functions)
     if isinstance(call.query, RelationalQuery):
         return call.relational(events).run(metrics)
@@ -112,10 +113,7 @@ def match(
     plan = call.plan(source)
     if isinstance(source.events, pa.Table):
         return _match_table(source, plan, metrics)
-    frame = source.events
-    if metrics is not None:
-        frame = metrics.observe(frame, source.schema.time)
-    return spark_batch.match_frame(frame, plan)
+    return spark_batch.match_frame(source.events, plan, metrics.observe() if metrics is not None else None)
 
 
 def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
@@ -139,7 +137,9 @@ def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
 
 def matcher(query: str | AnyQuery, **options: Any) -> Callable[[Events], Any]:
     """Return ``match`` with everything but the events, for ``frame.transform(fyke.matcher(...))``."""
-    parsed = parse(query, options.get("limits") or Limits()) if isinstance(query, str) else query
+    limits = options.get("limits")
+    _check_kind("limits", limits, Limits | None, "limits=fyke.Limits(runs=10_000)")
+    parsed = _parsed(query, limits or Limits())
     return lambda events: match(events, parsed, **options)
 
 
@@ -184,8 +184,11 @@ class _Call:
     ) -> None:
         _check_option("output", output, OUTPUTS)
         _check_option("engine", engine, ENGINES)
-        self.limits, self.techniques = limits or Limits(), techniques or Techniques()
-        self.query: AnyQuery = parse(query, self.limits) if isinstance(query, str) else query
+        self.limits = Limits() if limits is None else limits
+        self.techniques = Techniques() if techniques is None else techniques
+        _check_kind("limits", self.limits, Limits, "limits=fyke.Limits(runs=10_000)")
+        _check_kind("techniques", self.techniques, Techniques, "techniques=fyke.Techniques(merging=False)")
+        self.query = _parsed(query, self.limits)
         self.time, self.type_column, self.tie_breaker, self.time_unit = (
             time,
             type_column,
@@ -208,9 +211,9 @@ class _Call:
                     f"{name}={given!r} has a meaning for patterns, and this query has none",
                     remedy=f"Leave {name} out.",
                 )
-        given_events = Given(events, time=self.time, type_column=self.type_column)
         assert isinstance(self.query, RelationalQuery)
-        return relational_call(given_events, self.query, time_unit=self.time_unit, limits=self.limits)
+        streams = Given(events, time=self.time, type_column=self.type_column)
+        return relational_call(streams, self.query, time_unit=self.time_unit, limits=self.limits)
 
     def source(self, events: Events) -> _Source:
         """Return the events as one table or DataFrame with a checked schema."""
@@ -228,7 +231,7 @@ class _Call:
         if is_frame(events):
             return _Source(events, self._schema(spark_prepare.arrow_columns(events), self.type_column))
         if isinstance(events, pa.Table):
-            table = without_views(events)
+            table = in_plain_types(events)
             return _Source(table, self._schema(columns_of(table), self.type_column))
         raise InputError(
             "events must be a Spark DataFrame, a pyarrow.Table, or a dict of one of these, "
@@ -274,7 +277,7 @@ class _Call:
         assert isinstance(query, Query)
         if isinstance(source.events, pa.Table):
             analysed = analyse(query, source.schema, self.limits, functions=self.arities)
-            pushed = push_down(analysed, self.output)
+            pushed = push_down(analysed, self.output, self.techniques)
             types = derived_types(pushed)
         else:
             frame = source.events
@@ -283,20 +286,24 @@ class _Call:
                 return spark_prepare.infer_type(frame, expression, query.text)
 
             analysed = analyse(query, source.schema, self.limits, infer=infer, functions=self.arities)
-            pushed = push_down(analysed, self.output)
+            pushed = push_down(analysed, self.output, self.techniques)
             types = spark_prepare.derived_types(frame, pushed)
         return Plan(pushed, types, self.output, self.limits, self.functions, self.techniques)
 
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:
+    clock = Clock()
     table, rejected_rows = timed(source.events, source.schema, warn=metrics is None)
     rows = prepare(table, plan.pushed, whole_input=True)
+    clock.lap("prepare")
     warm_up()
     engine, builder = Engine(plan), ResultBuilder(plan)
-    _, found = engine.advance(engine.start(rows.schema), rows, None)
+    _, found = engine.advance(engine.start(rows.schema), rows, None, clock=clock)
     result = builder.finish(builder.rows(found))
+    clock.lap("rows")
     if metrics is not None:
-        metrics.set_counters(source.events.num_rows, rejected_rows, found.counters)
+        found.counters.events_filtered = table.num_rows - rows.num_rows
+        metrics.set_counters(source.events.num_rows, rejected_rows, found.counters, clock)
     return result
 
 
@@ -304,7 +311,7 @@ def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataT
     """Return several tables as one with a type column; attributes a type lacks are null."""
     parts = []
     for name, given in tables.items():
-        table = without_views(given)
+        table = in_plain_types(given)
         arrays = {
             column: table.column(column).cast(arrow)
             if column in table.column_names
@@ -321,6 +328,25 @@ def _check_option(name: str, value: str, allowed: Sequence[str]) -> None:
             f"{name} must be one of {', '.join(map(repr, allowed))}, found {value!r}."
             f"{near_misses(str(value), allowed)}"
         )
+
+
+def _check_kind(name: str, value: object, kind: Any, example: str) -> None:
+    if not isinstance(value, kind):
+        wanted = name.capitalize()
+        raise OptionError(
+            f"{name} must be a fyke.{wanted}, found {value!r:.60}", remedy=f"Write, for example, {example}."
+        )
+
+
+def _parsed(query: object, limits: Limits) -> AnyQuery:
+    if isinstance(query, str):
+        return parse(query, limits)
+    if isinstance(query, (Query, RelationalQuery)):
+        return query
+    raise OptionError(
+        f"query must be a text or a fyke.Query, found {query!r:.60}",
+        remedy="Write, for example, fyke.match(events, 'PATTERN SEQ(A a, B b)', time='ts', type='kind').",
+    )
 
 
 def _arity(name: str, function: Callable[..., float]) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fyke.engine.clock import Clock
+from fyke.engine.prepare import in_plain_types
 from fyke.engine.relational import run_relational as run_on_tables
 from fyke.engine.state import Counters
 from fyke.errors import (
@@ -142,16 +144,18 @@ class RelationalCall:
                 )
             frames = {alias: each.events for alias, each in self.inputs.items()}
             return run_on_frames(frames, self.analysed)
+        clock = Clock()
         rows = rejected_rows = 0
         tables = {}
         for stream in self.analysed.streams:
-            table = without_views(self.inputs[stream.alias].events)
+            table = in_plain_types(self.inputs[stream.alias].events)
             tables[stream.alias], missing = timed(table, stream.schema, warn=metrics is None)
             rows, rejected_rows = rows + table.num_rows, rejected_rows + missing
         result = run_on_tables(tables, self.analysed, self.limits)
         if metrics is not None:
             counters = Counters(events_read=rows - rejected_rows, matches=result.num_rows)
-            metrics.set_counters(rows, rejected_rows, counters)
+            clock.lap("search")
+            metrics.set_counters(rows, rejected_rows, counters, clock)
         return result
 
     def explain(self) -> str:
@@ -187,15 +191,8 @@ def columns_of(events: Any) -> dict[str, pa.DataType]:
     """Return the columns of a table or DataFrame with their types."""
     if is_frame(events):
         return spark_prepare.arrow_columns(events)
-    table = without_views(events)
+    table = in_plain_types(events.slice(0, 0))
     return dict(zip(table.schema.names, table.schema.types, strict=True))
-
-
-def without_views(table: pa.Table) -> pa.Table:
-    """Return strings and binaries in the layout that all of Arrow's functions take."""
-    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
-    fields = [field.with_type(plain.get(field.type, field.type)) for field in table.schema]
-    return table.cast(pa.schema(fields)) if fields != list(table.schema) else table
 
 
 def timed(table: pa.Table, schema: EventSchema, *, warn: bool) -> tuple[pa.Table, int]:

@@ -23,6 +23,7 @@ from fyke.pattern.analyse import analyse
 from fyke.pattern.schema import make_schema
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import push_down
+from fyke.techniques import Techniques
 from tests.random.results import difference
 from tests.random.streams import Case, cases
 from tests.random.test_engine_against_reference import SETTINGS
@@ -37,14 +38,15 @@ class Stream:
     time: str | tuple[str, str]
     tie_breaker: str | tuple[str, ...] | None = None
     output: str = "all"
+    techniques: Techniques = Techniques()
     found: list[pa.Table] = field(default_factory=list)
     late: int = 0
 
     def __post_init__(self) -> None:
         columns = dict(zip(self.schema.names, self.schema.types, strict=True))
         schema = make_schema(columns, time=self.time, type_column="kind", tie_breaker=self.tie_breaker)
-        self.pushed = push_down(analyse(self.query, schema), self.output)
-        plan = Plan(self.pushed, derived_types(self.pushed), self.output)
+        self.pushed = push_down(analyse(self.query, schema), self.output, self.techniques)
+        plan = Plan(self.pushed, derived_types(self.pushed), self.output, techniques=self.techniques)
         self.engine, self.builder = Engine(plan), ResultBuilder(plan)
         self.state: State = self.engine.start(prepare(self.schema.empty_table(), self.pushed).schema)
 
@@ -60,8 +62,8 @@ class Stream:
         return self.builder.finish(pa.concat_tables(self.found))
 
 
-def stream_of(case: Case) -> Stream:
-    return Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output)
+def stream_of(case: Case, techniques: Techniques = Techniques()) -> Stream:
+    return Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output, techniques)
 
 
 def in_one_batch(case: Case, table: pa.Table) -> pa.Table:

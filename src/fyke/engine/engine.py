@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.automaton import AutomatonCall, Feed, limit_error
+from fyke.engine.automaton import AutomatonCall, Feed
+from fyke.engine.clock import Clock
 from fyke.engine.columns import column_uses, encode
+from fyke.engine.exceeded import LimitReached, limits_by_partition
 from fyke.engine.external import compile_external
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.absence import filter_absences
@@ -25,7 +27,7 @@ from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
 from fyke.engine.state import Counters, RunState, State, empty_state
 from fyke.language.ast import Strategy, WindowKind
-from fyke.plan.plan import Plan
+from fyke.plan.plan import Plan, reads_apart
 
 _END_OF_TIME = 2**63 - 1
 _NAN = float("nan")  # one object: Python finds it again only as itself
@@ -58,6 +60,9 @@ class Engine:
             scale,
             {name: number for number, name in enumerate(plan.functions)},
             self.analysed.query.text,
+            self.analysed.schema.points,
+            plan.techniques,
+            self._prunes(),
         )
         self.programs = [
             Program(alternative, self._roles(number), settings)
@@ -69,6 +74,18 @@ class Engine:
         self.compiled = [
             compile_external(name, function, arity[name]) for name, function in plan.functions.items()
         ]
+
+    def _prunes(self) -> bool:
+        """Say whether, of non-overlapping matches, one that is found is always one that is kept.
+
+        Then it ends all runs of its partition ([N] 5.2.1).  Events that last may begin before it, and a
+        match of another alternative, or of another part of the partition, may come before it.
+        """
+        form = self.analysed.form
+        alone = len(self.plan.pushed.alternatives) == 1 and self.plan.pushed.split == form.partition
+        alone &= reads_apart(self.plan) or not form.partition
+        certain = form.strategy is not Strategy.ROBUST
+        return self.plan.output == "non_overlap" and alone and certain and self.analysed.schema.points
 
     def _roles(self, number: int) -> dict[str, int]:
         return {
@@ -82,7 +99,13 @@ class Engine:
         return empty_state(schema)
 
     def advance(
-        self, state: State, batch: pa.Table, watermark: int | None, *, sorted_rows: bool = False
+        self,
+        state: State,
+        batch: pa.Table,
+        watermark: int | None,
+        *,
+        sorted_rows: bool = False,
+        clock: Clock | None = None,
     ) -> tuple[State, Found]:
         """Read the events of a batch, and those that waited, up to a watermark.
 
@@ -96,8 +119,11 @@ class Engine:
             Events with an end time up to it are complete and are read; None: all are.
         sorted_rows
             The rows of the batch are in processing order within each partition already.
+        clock
+            Is told how long each phase took.
         """
-        counters = Counters()
+        counters, clock = Counters(), clock or Clock()
+        clock.restart()
         batch = self._without_late(state, batch, counters)
         rows = pa.concat_tables([state.rows, batch]) if state.rows.num_rows else batch
         ordered = order_rows(rows, self.plan, sorted_rows=sorted_rows and state.rows.num_rows == 0)
@@ -107,16 +133,20 @@ class Engine:
         read[places[: len(state.read)]] = state.read
         self._number_events(state, ordered, places)
         segments = _segments(ordered, read, watermark)
-        counters.events_read = int((segments[:, 2] - segments[:, 1]).sum())
-        counters.tied_rows = _tied_rows(ordered, segments)
+        clock.lap("order")
         data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
         if self.compiled:
             data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
         feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
-        matches, runs = self._read(state, feed, data, ranks, places, counters)
-        waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
-        certain, waiting = self._split_certain(waiting, feed, ordered)
-        chosen = self._choose(certain, segments, data, ranks)
+        clock.lap("encode")
+        with limits_by_partition(ordered.table, self.plan):
+            matches, runs = self._read(state, feed, data, ranks, places, counters)
+            counters.events_read = int((feed.read_to - segments[:, 1]).sum())
+            counters.tied_rows = _tied_rows(ordered, segments[:, 1], feed.read_to)
+            clock.lap("search")
+            waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
+            certain, waiting = self._split_certain(waiting, feed, ordered)
+            chosen = self._choose(certain, segments, data, ranks)
         if self.plan.output == "non_overlap":
             chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
             ready, chosen = self._split_in_order(chosen, feed, ordered)
@@ -124,6 +154,7 @@ class Engine:
         else:
             ready, chosen, last_ends = chosen, no_matches(), None
         counters.matches = len(ready)
+        clock.lap("choose")
         found = Found(ready, ordered.table, ordered.events, counters)
         return self._keep(ordered, read, segments, feed, runs, waiting, chosen, last_ends), found
 
@@ -141,8 +172,9 @@ class Engine:
             return
         numbers, codes = ordered.events[L.EVENT_INDEX], ordered.events[L.EVENT_SEGMENT]
         offset = np.zeros(int(codes.max(initial=0)) + 2, np.int64)
-        old = places[: len(state.index)]
-        offset[codes[old]] = state.index - numbers[old]
+        # Rows that wait for their watermark have no final number: others may still come before them.
+        old = places[: len(state.index)][state.read]
+        offset[codes[old]] = state.index[state.read] - numbers[old]
         ordered.events[L.EVENT_INDEX] = numbers + offset[codes]
 
     def _read(
@@ -153,6 +185,7 @@ class Engine:
             call = AutomatonCall(program, ranks, data, self.plan.limits)
             before = state.runs[number] if state.runs else None
             matches, saved = call.run(feed, before, places)
+            feed.read_to = call.read_to
             counters.merge(call.counters)
             numbering = np.array([self.names.index(v.name) for v in program.variables], np.int64)
             numbered = replace(
@@ -255,7 +288,7 @@ class Engine:
                 continue
             part = matches.select(mine)
             chosen = np.ones(len(mine), bool)
-            if self.analysed.form.strategy is Strategy.ROBUST:
+            if self.analysed.form.strategy is Strategy.ROBUST and program.search != "robust":
                 chosen = robust(part)
             if program.absence_rows:
                 chosen &= self._absent(program, part, segments, segment[mine], data, ranks)
@@ -285,7 +318,7 @@ class Engine:
         world = call.world(segments, Matches(bindings, matches.offsets))
         endless = filter_absences(world, segment, len(matches), keep, self.plan.limits.steps)
         if endless >= 0:
-            raise limit_error("steps", self.plan.limits.steps, f"partition number {endless}")
+            raise LimitReached("steps", int(segments[endless, 0]))
         return keep.astype(bool)
 
     def _non_overlap(
@@ -336,18 +369,18 @@ class Engine:
         """Return the state after a call: rows that are unread, or within a window of the watermark."""
         if feed.flush:
             return replace(empty_state(ordered.table.schema), last_ends=last_ends)
-        for begin, _, end in segments[:, :3]:
+        for begin, end in zip(segments[:, 0], feed.read_to, strict=True):
             read[begin:end] = True
         keep = ~read | self._still_visible(ordered, read, feed)
-        used = [node.nodes[:, 0] for node in runs] + [waiting.positions, chosen.positions]
+        used = [each.bound_rows() for each in runs] + [waiting.positions, chosen.positions]
         keep[np.concatenate(used)] = True
         places = np.cumsum(keep) - 1
         moved = []
         for program, each in zip(self.programs, runs, strict=True):
-            nodes = each.nodes.copy()
-            nodes[:, 0] = places[nodes[:, 0]]
             integers = each.integers.copy()
-            moved.append(self._moved(program, RunState(integers, each.floats, nodes), places))
+            moved.append(
+                self._moved(program, RunState(integers, each.floats, each.moved_nodes(places)), places)
+            )
         return State(
             ordered.table.filter(pa.array(keep)),
             read[keep],
@@ -402,14 +435,14 @@ def _segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
     return segments
 
 
-def _tied_rows(ordered: Ordered, segments: Array) -> int:
+def _tied_rows(ordered: Ordered, begins: Array, ends: Array) -> int:
     """Count the relevant rows read now that share their time with another one of their partition."""
     read = np.zeros(ordered.events.shape[1] + 1, np.int64)
-    np.add.at(read, segments[:, 1], 1)
-    np.add.at(read, segments[:, 2], -1)
+    np.add.at(read, begins, 1)
+    np.add.at(read, ends, -1)
     relevant = np.flatnonzero((np.cumsum(read[:-1]) > 0) & (ordered.events[L.EVENT_ROLES] != 0))
-    ends, codes = ordered.events[L.EVENT_END][relevant], ordered.events[L.EVENT_SEGMENT][relevant]
-    equal = (ends[1:] == ends[:-1]) & (codes[1:] == codes[:-1])
+    moments, codes = ordered.events[L.EVENT_END][relevant], ordered.events[L.EVENT_SEGMENT][relevant]
+    equal = (moments[1:] == moments[:-1]) & (codes[1:] == codes[:-1])
     tied = np.zeros(max(1, len(relevant)), bool)
     tied[1:] |= equal
     tied[:-1] |= equal

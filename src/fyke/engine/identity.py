@@ -24,12 +24,7 @@ def match_ids(
     if len(matches) == 0:
         return pa.array([], pa.string())
     moments = _moments(events)
-    used = _used_rows(matches.positions, moments, table.num_rows)
-    hashes = row_hashes(table.select(list(columns)).take(pa.array(used)))
-    if moments is not None:
-        _number_twins(hashes, used, moments)
-    rows = np.zeros(table.num_rows, np.int64)
-    rows[used] = np.arange(len(used))
+    rows, hashes = _hashes_of_used(matches.positions, table.select(list(columns)), moments)
     digest = hashlib.blake2b(fingerprint.encode(), digest_size=16).digest()
     seed = np.frombuffer(digest, np.uint64).copy()
     result = np.empty((len(matches), 2), np.uint64)
@@ -42,6 +37,20 @@ def match_ids(
             len(matches), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text)
         )
     return pa.LargeStringArray.from_buffers(len(matches), pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def _hashes_of_used(positions: Array, table: pa.Table, moments: Array | None) -> tuple[Array, Array]:
+    """Return the hashes of the rows that matter, and for each row its place among them."""
+    rows = np.arange(table.num_rows)
+    if 2 * len(positions) > table.num_rows:
+        used, hashes = rows, row_hashes(table)
+    else:
+        used = _used_rows(positions, moments, table.num_rows)
+        hashes = row_hashes(table.take(pa.array(used)))
+        rows[used] = np.arange(len(used))
+    if moments is not None:
+        _number_twins(hashes, used, moments)
+    return rows, hashes
 
 
 def _moments(events: Array) -> Array | None:
@@ -83,13 +92,21 @@ def row_hashes(table: pa.Table) -> Array:
     hashes[:, 0], hashes[:, 1] = SEEDS
     for column in table.columns:
         array = column.combine_chunks()
-        array = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
-        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        if isinstance(array, pa.DictionaryArray) and (
+            array.dictionary.null_count or not len(array.dictionary)
+        ):
+            array = array.dictionary_decode()
+        valid = np.ones(len(array), bool)
+        if array.null_count:
+            valid = array.is_valid().to_numpy(zero_copy_only=False)
         add_numbers(hashes, _column_words(array), valid)
     return hashes
 
 
 def _column_words(array: pa.Array) -> Array:
+    if isinstance(array, pa.DictionaryArray):
+        indices = array.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        return np.asarray(_column_words(array.dictionary)[indices])
     kind = array.type
     if pa.types.is_timestamp(kind):
         array = array.cast(pa.timestamp("us", tz=kind.tz), safe=False).cast(pa.int64())

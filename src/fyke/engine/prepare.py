@@ -11,9 +11,53 @@ import pyarrow.compute as pc
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.order import times
-from fyke.language.ast import Expression, Reference, walk
+from fyke.errors import InputError
+from fyke.language.ast import Expression, Reference, Strategy, walk
 from fyke.plan.plan import ROLES, every_row_counts
 from fyke.plan.pushdown import Pushed, physical
+
+_PLAIN = {
+    pa.string_view(): pa.string(),
+    pa.binary_view(): pa.binary(),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+}
+
+
+def in_plain_types(table: pa.Table) -> pa.Table:
+    """Return the table in types that all of Arrow's functions take; the values are the same.
+
+    Raises
+    ------
+    InputError
+        If a column has a type, or has one in it, for which there is no such type.
+    """
+    fields = [_plain(field) for field in table.schema]
+    for field in fields:
+        if _is_odd(field.type):
+            raise InputError(
+                f"Fyke cannot take the column {field.name!r} of type {field.type}",
+                remedy="Drop or cast it before matching.",
+            )
+    return table.cast(pa.schema(fields)) if fields != list(table.schema) else table
+
+
+def _plain(field: pa.Field) -> pa.Field:
+    kind = field.type
+    if pa.types.is_struct(kind):
+        return field.with_type(pa.struct([_plain(kind.field(i)) for i in range(kind.num_fields)]))
+    if pa.types.is_list(kind):
+        return field.with_type(pa.list_(_plain(kind.value_field)))
+    if pa.types.is_large_list(kind):
+        return field.with_type(pa.large_list(_plain(kind.value_field)))
+    return field.with_type(_PLAIN.get(kind, kind))
+
+
+def _is_odd(kind: pa.DataType) -> bool:
+    if pa.types.is_run_end_encoded(kind) or pa.types.is_union(kind) or pa.types.is_interval(kind):
+        return True
+    inner = (kind.field(i).type for i in range(kind.num_fields))
+    return any(each in _PLAIN or _is_odd(each) for each in inner)
 
 
 def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
@@ -26,18 +70,24 @@ def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
 def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa.Table:
     """Return the prepared batch of a table: needed attributes, roles, derived columns.
 
-    Rows that can play no role are left out where they do not matter ([S] 5.2.1).  Where times are
-    equal every column has a say in the processing order, so all come along, unless this is the
-    ``whole_input`` and no two times are equal.
+    Rows that can play no role are left out where they do not matter ([S] 5.2.1), and so are rows
+    that are in no partition.  Where times are equal every column has a say in the processing order,
+    so all come along, unless this is the ``whole_input`` and no two times are equal.
     """
-    roles = _roles(table, pushed)
     schema = pushed.analysed.schema
+    types = _encoded_types(table, schema.type_column)
+    roles = _roles(table, types, pushed)
     ends = times(table.column(schema.end))
-    relevant = slice(None) if every_row_counts(pushed) else np.flatnonzero(roles)
+    relevant = _relevant(table, roles, pushed)
+    distinct = whole_input and _all_different(ends if relevant is None else ends[relevant])
     carried = dict.fromkeys(pushed.needed)
-    if not (whole_input and _all_different(ends[relevant])):
+    if not distinct:
         carried |= dict.fromkeys(schema.order_columns())
-    if not isinstance(relevant, slice) and len(relevant) < len(roles):
+    if whole_input and types is not None and schema.type_column not in _mentioned(pushed):
+        # Numbers move faster than strings; the result turns them back.
+        place = table.column_names.index(schema.type_column)
+        table = table.set_column(place, schema.type_column, types)
+    if relevant is not None:
         used = dict.fromkeys((*carried, *_mentioned(pushed)))
         table, roles = table.select(list(used)).take(pa.array(relevant)), roles[relevant]
     columns = {name: table.column(name) for name in carried}
@@ -47,6 +97,16 @@ def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa
         if name not in columns:
             columns[name] = pa.chunked_array([_derive(table, derived.expression)])
     return pa.table(columns)
+
+
+def _relevant(table: pa.Table, roles: Array, pushed: Pushed) -> Array | None:
+    """Return the positions of the rows that must reach the engine; None if all must."""
+    keep = np.ones(len(roles), bool) if every_row_counts(pushed) else roles != 0
+    if pushed.analysed.form.strategy is not Strategy.STRICT:
+        for name in pushed.split:
+            if table.column(name).null_count:
+                keep &= table.column(name).is_valid().to_numpy()
+    return None if keep.all() else np.flatnonzero(keep)
 
 
 def _all_different(ends: Array) -> bool:
@@ -74,24 +134,40 @@ def _column(table: pa.Table, node: Expression) -> Column | None:
     return array
 
 
-def _roles(table: pa.Table, pushed: Pushed) -> Array:
+def _encoded_types(table: pa.Table, type_column: str | None) -> pa.DictionaryArray | None:
+    if type_column is None:
+        return None
+    column = table.column(type_column).combine_chunks()
+    return column if isinstance(column, pa.DictionaryArray) else column.cast(pa.string()).dictionary_encode()
+
+
+def _roles(table: pa.Table, types: pa.DictionaryArray | None, pushed: Pushed) -> Array:
     """Return, as bits, the roles each row can play."""
-    roles = np.zeros(table.num_rows, np.int64)
-    type_column = pushed.analysed.schema.type_column
     codes: dict[str, int] = {}
-    if type_column is not None:
-        column = table.column(type_column).combine_chunks()
-        encoded = (
-            column if isinstance(column, pa.DictionaryArray) else column.cast(pa.string()).dictionary_encode()
-        )
-        numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        codes = {str(value): code for code, value in enumerate(encoded.dictionary.to_pylist())}
+    if types is not None:
+        # The last place is that of rows without a type.
+        numbers = types.indices.fill_null(len(types.dictionary)).to_numpy(zero_copy_only=False)
+        codes = {str(value): code for code, value in enumerate(types.dictionary.to_pylist())}
+    by_type = np.zeros(len(codes) + 1, np.int64)
+    everywhere = 0
     for role in pushed.roles:
+        if role.conditions:
+            continue
+        if types is None or role.type is None:
+            everywhere |= 1 << role.bit
+        elif role.type in codes:
+            by_type[codes[role.type]] |= 1 << role.bit
+    roles = by_type[numbers] if types is not None else np.zeros(table.num_rows, np.int64)
+    if everywhere:
+        roles |= everywhere
+    for role in pushed.roles:
+        if not role.conditions:
+            continue
         holds = np.ones(table.num_rows, bool)
-        if role.type is not None and type_column is not None:
+        if role.type is not None and types is not None:
             holds = numbers == codes.get(role.type, -2)
         for condition in role.conditions:
             truth = _derive(table, condition)
-            holds = holds & pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
-        roles |= holds.astype(np.int64) << role.bit
-    return roles
+            holds &= pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
+        np.bitwise_or(roles, 1 << role.bit, out=roles, where=holds)
+    return np.asarray(roles)

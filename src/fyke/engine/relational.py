@@ -17,7 +17,6 @@ from fyke.engine.aggregates import aggregate_rows, as_averaged, split_aggregates
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.order import partition_codes, times
-from fyke.engine.result import take
 from fyke.errors import LimitError
 from fyke.language.ast import Call, Expression, Reference, walk
 from fyke.limits import Limits
@@ -84,7 +83,7 @@ class _Join:
     def __init__(self, tables: Mapping[str, pa.Table], analysed: AnalysedRelational, limits: Limits) -> None:
         self.analysed, self.limits = analysed, limits
         self.numbers = {stream.alias: number for number, stream in enumerate(analysed.streams)}
-        self.tables = [tables[stream.alias] for stream in analysed.streams]
+        self.tables = [tables[stream.alias].combine_chunks() for stream in analysed.streams]
 
     def value(self, expression: Expression, rows: _Joined) -> Column:
         """Return the value of an expression for every joined event."""
@@ -104,8 +103,8 @@ class _Join:
         table, at = self.tables[number], rows.positions[number]
         if not node.path:
             names = table.column_names
-            return pa.StructArray.from_arrays([take(table, name, at) for name in names], names=names)
-        value = take(table, node.path[0], at)
+            return pa.StructArray.from_arrays([_taken(table, name, at) for name in names], names=names)
+        value = _taken(table, node.path[0], at)
         for name in node.path[1:]:
             value = pc.struct_field(value, name)
         return value
@@ -202,6 +201,10 @@ class _Join:
             return np.zeros(len(rows), np.int64), np.zeros(len(new), np.int64)
         codes = partition_codes(pa.table(keys), tuple(keys))
         return codes[: len(rows)], codes[len(rows) :]
+
+
+def _taken(table: pa.Table, name: str, at: Array) -> pa.Array:
+    return table.column(name).combine_chunks().take(pa.array(at))
 
 
 def _comparable(values: pa.Array) -> pa.Array:

@@ -14,6 +14,7 @@ from fyke.engine.evaluate import Column, apply, evaluate
 from fyke.engine.identity import match_ids
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.bindings import find_bound, list_bound
 from fyke.engine.matchset import MatchSet, no_matches
 from fyke.language.ast import Call, Expression, Index, Length, Reference, walk
 from fyke.pattern.check import is_aggregate
@@ -52,7 +53,8 @@ class ResultBuilder:
 
     def rows(self, found: Found) -> pa.Table:
         """Return one row per match: the result, or what :meth:`finish` aggregates."""
-        return self._rows(found.matches, found.rows, found.events).cast(self.schema)
+        rows = self._rows(found.matches, found.rows, found.events)
+        return rows if rows.schema.equals(self.schema) else rows.cast(self.schema)
 
     def finish(self, rows: pa.Table) -> pa.Table:
         """Turn the rows of all matches into the result of a query with aggregates over matches."""
@@ -61,20 +63,20 @@ class ResultBuilder:
         return aggregate_rows(rows, self.analysed.form.partition, self.output)
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:
-        values = _Values(matches, rows, self.variables, self.plan.functions)
+        values = _Values(matches, rows, self.variables, self.plan.functions, self.analysed.schema.columns)
         form, over = self.analysed.form, self.output.over_matches
         columns: dict[str, Column] = {}
         if not over:
             columns[MATCH_ID] = match_ids(matches, rows, self.plan.pushed.needed, events, form.fingerprint)
         for name in form.partition:
-            columns[name] = take(rows, name, matches.first)
+            columns[name] = values.take(name, matches.first)
         if over:
             for aggregate in self.aggregates:
                 argument = aggregate.argument
                 value = pa.scalar(1) if argument is None else values.column(argument)
                 columns[aggregate.column] = as_averaged(aggregate.function, value)
         else:
-            starts, ends = matches.spans(events)
+            starts, ends = _spans(matches, events, points=self.analysed.schema.points)
             columns[START] = _as_time(starts, rows.schema.field(self.analysed.schema.start).type)
             columns[END] = _as_time(ends, rows.schema.field(self.analysed.schema.end).type)
             for column in self.output.columns:
@@ -92,10 +94,11 @@ class _Values:
         rows: pa.Table,
         variables: Mapping[str, tuple[bool, tuple[str, ...]]],
         functions: Mapping[str, Callable[..., float]],
+        kinds: Mapping[str, pa.DataType],
     ) -> None:
         self.matches, self.rows, self.variables, self.functions = matches, rows, variables, functions
+        self.kinds = kinds
         self.numbers = {name: number for number, name in enumerate(variables)}
-        self.owner = matches.owner()
 
     def column(self, expression: Expression) -> Column:
         """Return the value of an item of RETURN for every match."""
@@ -109,11 +112,11 @@ class _Values:
             return self._call(node)
         assert isinstance(node, Reference)
         if node.variable == "":
-            return take(self.rows, node.path[0], self.matches.first)
+            return self.take(node.path[0], self.matches.first)
         if not node.path:
             return self._events(node.variable)
         at = self._positions(node.variable, last=node.index is Index.LAST)
-        return _dig(take(self.rows, node.path[0], at), node.path[1:])
+        return _dig(self.take(node.path[0], at), node.path[1:])
 
     def _call(self, node: Call) -> Column | None:
         if is_aggregate(node):
@@ -128,20 +131,22 @@ class _Values:
         return apply(unless_null, [self.column(argument) for argument in node.arguments])
 
     def _bound(self, variable: str) -> tuple[Array, Array]:
-        mine = self.matches.variables == self.numbers[variable]
-        return self.matches.positions[mine], self.owner[mine]
+        """Return the events of a variable, match after match, and where those of each match begin."""
+        matches = self.matches
+        offsets = np.zeros(len(matches) + 1, np.int64)
+        number = self.numbers[variable]
+        positions = list_bound(matches.offsets, matches.positions, matches.variables, number, offsets)
+        return positions, offsets
 
     def _counts(self, variable: str) -> Array:
-        return np.bincount(self._bound(variable)[1], minlength=len(self.matches))
+        return np.diff(self._bound(variable)[1])
 
     def _positions(self, variable: str, *, last: bool) -> Array:
         """Return the first (or last) event of a variable in each match, -1 where it is unbound."""
-        positions, owner = self._bound(variable)
-        at = np.full(len(self.matches), -1, np.int64)
-        if last:
-            at[owner] = positions
-        else:
-            at[owner[::-1]] = positions[::-1]
+        matches = self.matches
+        at = np.empty(len(matches), np.int64)
+        number = self.numbers[variable]
+        find_bound(matches.offsets, matches.positions, matches.variables, number, last, at)
         return at
 
     def _events(self, variable: str) -> Column:
@@ -149,25 +154,41 @@ class _Values:
         group, attributes = self.variables[variable]
         if not group:
             return self._structs(attributes, self._positions(variable, last=False))
-        positions, _ = self._bound(variable)
-        counts = self._counts(variable)
-        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
-        unbound = pa.array(counts == 0)
-        return pa.ListArray.from_arrays(pa.array(offsets), self._structs(attributes, positions), mask=unbound)
+        positions, offsets = self._bound(variable)
+        structs = self._structs(attributes, positions)
+        unbound = offsets[1:] == offsets[:-1]
+        mask = pa.array(unbound) if bool(unbound.any()) else None
+        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), structs, mask=mask)
 
     def _structs(self, attributes: tuple[str, ...], at: Array) -> pa.Array:
-        arrays = [take(self.rows, name, at) for name in attributes]
+        indices, unbound = _indices(at)
+        arrays = [self._taken(name, indices) for name in attributes]
         fields = [pa.field(name, array.type) for name, array in zip(attributes, arrays, strict=True)]
-        return pa.StructArray.from_arrays(arrays, fields=fields, mask=pa.array(at < 0))
+        mask = None if unbound is None else pa.array(unbound)
+        return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
+
+    def take(self, name: str, at: Array) -> pa.Array:
+        """Return the values of a column at positions; -1 gives null."""
+        return self._taken(name, _indices(at)[0])
+
+    def _taken(self, name: str, indices: pa.Array) -> pa.Array:
+        column = self.rows.column(name)
+        source = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        taken = pc.take(source, indices, boundscheck=False)
+        kind = self.kinds.get(name)
+        if isinstance(taken, pa.DictionaryArray) and kind is not None and not pa.types.is_dictionary(kind):
+            return taken.dictionary_decode().cast(kind)
+        return taken
 
     def _group_aggregate(self, node: Call) -> Column:
         """Aggregate an expression over the elements of a group, match by match."""
         first = next(each for each in walk(node.arguments[0]) if isinstance(each, Reference))
-        positions, owner = self._bound(first.variable)
+        positions, offsets = self._bound(first.variable)
+        owner = np.repeat(np.arange(len(self.matches)), np.diff(offsets))
 
         def resolve(inner: Expression) -> Column | None:
             if isinstance(inner, Reference):
-                return _dig(take(self.rows, inner.path[0], positions), inner.path[1:])
+                return _dig(self.take(inner.path[0], positions), inner.path[1:])
             return None
 
         values = evaluate(node.arguments[0], resolve)
@@ -175,12 +196,19 @@ class _Values:
         return grouped(node.function, values, owner, len(self.matches))
 
 
-def take(rows: pa.Table, name: str, at: Array) -> pa.Array:
-    """Return the values of a column at positions; -1 gives null."""
-    indices = pa.array(at, mask=at < 0) if len(at) and bool((at < 0).any()) else pa.array(at)
-    column = rows.column(name)
-    taken = column.take(indices)
-    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+def _indices(at: Array) -> tuple[pa.Array, Array | None]:
+    """Return positions as Arrow wants them, and which are -1, that is null, if any."""
+    unbound = at < 0 if len(at) and int(at.min()) < 0 else None
+    return pa.array(at, mask=unbound), unbound
+
+
+def _spans(matches: MatchSet, events: Array, *, points: bool) -> tuple[Array, Array]:
+    """Return the smallest start and the largest end of each match."""
+    if not points:
+        return matches.spans(events)
+    # Bindings are in processing order.
+    last = matches.positions[matches.offsets[1:] - 1]
+    return events[L.EVENT_START][matches.first], events[L.EVENT_END][last]
 
 
 def _dig(array: pa.Array, path: tuple[str, ...]) -> pa.Array:

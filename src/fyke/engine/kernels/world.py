@@ -29,9 +29,10 @@ class World(NamedTuple):
     Events are read only: ``events`` has the rows of ``layout.EVENT_*``; ``cols_i`` and ``cols_f`` a row
     per derived column, with ``valid_*`` beside them; list columns are offsets in ``lists`` into
     ``values``; ``addresses`` are those of user functions.  Runs are a row of integers and a row of
-    floats each; ``nodes`` (position, variable, previous, depth) are their bindings; ``loaded`` came
-    with the state, ``saved`` go into it.  Matches leave through ``bindings`` and ``offsets``.  What
-    follows ``limits`` is scratch: the stack of a condition, and the elements of one substitution.
+    floats each; ``nodes`` (``layout.NODE_*``) are their bindings; ``loaded`` came with the state,
+    ``saved`` go into it.  Matches are noted in ``heads`` and leave through ``bindings`` and
+    ``offsets``.  What follows ``limits`` is scratch: the stack of a condition, the elements of one
+    substitution, the path of one match, the runs ``seen`` by hash, the events ``ahead``.
     """
 
     program: Array
@@ -71,6 +72,11 @@ class World(NamedTuple):
     after_f: Array
     kept_slots: Array
     kept_lengths: Array
+    heads: Array
+    path: Array
+    branches: Array
+    seen: Array
+    ahead: Array
 
 
 _FLOATS = {"constants", "cols_f", "values", "runs_f", "loaded_f", "saved_f", "stack_f", "before_f", "after_f"}
@@ -78,7 +84,7 @@ _BYTES = {"valid_i", "valid_f", "nulls"}
 _FLAT = {
     "program", "constants", "values", "addresses", "offsets", "cursor", "limits", "slots", "lengths",
     "stack_i", "stack_f", "nulls", "elements", "bounds", "fill", "places", "before_i", "before_f", "after_i",
-    "after_f", "kept_slots", "kept_lengths",
+    "after_f", "kept_slots", "kept_lengths", "heads", "path", "branches", "seen", "ahead",
 }  # fmt: skip
 
 
