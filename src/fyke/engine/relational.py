@@ -150,14 +150,18 @@ class _Join:
             pairs = pairs.at(np.flatnonzero(self._short(pairs)))
             found.append(pairs.at(np.flatnonzero(self._holds(conditions, pairs))))
             total += len(found[-1])
-            if total > self.limits.matches:
-                raise LimitError(
-                    f"the join has more than {self.limits.matches} events",
-                    limit="matches",
-                    value=self.limits.matches,
-                    remedy="Raise the limit, shorten RANGE or add conditions.",
-                )
+            self.check_count(total, "the join has")
         return _concatenated(found, number + 1)
+
+    def check_count(self, count: int, what: str) -> None:
+        """Raise if there are more events than the limit allows."""
+        if count > self.limits.matches:
+            raise LimitError(
+                f"{what} more than {self.limits.matches} events",
+                limit="matches",
+                value=self.limits.matches,
+                remedy="Raise the limit matches, add conditions, shorten RANGE or slide further.",
+            )
 
     def _candidates(self, rows: _Joined, new: _Joined, number: int) -> Iterator[tuple[Array, Array]]:
         """Yield pairs of rows that agree on what must be equal and start near one another, in chunks."""
@@ -260,6 +264,7 @@ def _aggregated(join: _Join, rows: _Joined) -> pa.Table:
     newest = rows.start // analysed.slide
     oldest = (rows.end - analysed.window) // analysed.slide + 1
     counts = np.maximum(newest - oldest + 1, 0)
+    join.check_count(int(counts.sum()), "the windows have")
     owner = np.repeat(np.arange(len(rows)), counts)
     starts = (oldest[owner] + np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)) * (
         analysed.slide
