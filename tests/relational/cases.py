@@ -127,8 +127,8 @@ CASES = {
 
 
 @st.composite
-def _events(draw: st.DrawFn, lasting: bool) -> Event:
-    start = draw(st.integers(-12, 12))
+def _events(draw: st.DrawFn, lasting: bool, span: int) -> Event:
+    start = draw(st.integers(-span, span))
     return {
         "start": start,
         "end": start + (draw(st.integers(0, 3)) if lasting else 0),
@@ -138,8 +138,13 @@ def _events(draw: st.DrawFn, lasting: bool) -> Event:
     }
 
 
-tables = (
-    st.booleans()
-    .flatmap(lambda lasting: st.lists(_events(lasting=lasting), max_size=14))
-    .map(lambda events: pa.Table.from_pylist(events, SCHEMA))
-)
+def tables_of(least: int, span: int) -> st.SearchStrategy[pa.Table]:
+    """Return tables of at least so many events, all points or not, that start within a span around 0."""
+
+    def lists(lasting: bool) -> st.SearchStrategy[list[Event]]:
+        return st.lists(_events(lasting=lasting, span=span), min_size=least, max_size=14)
+
+    return st.booleans().flatmap(lists).map(lambda events: pa.Table.from_pylist(events, SCHEMA))
+
+
+tables = tables_of(least=0, span=12)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fyke
 from fyke.errors import FykeError, LimitError, QueryError
-from tests.relational.cases import CASES, SCHEMA, tables
+from tests.relational.cases import CASES, SCHEMA, tables_of
 from tests.relational.seed_queries import SEEDS, table
 from tests.relational.test_tables import rows_of
 
@@ -40,8 +40,8 @@ def queries(draw: st.DrawFn) -> str:
         st.builds(lambda x, y: f"({x} IS NULL OR NOT {y} BETWEEN 1 AND 2)", number, number),
         st.just("[name]"),
     )
-    where = draw(st.lists(tests, max_size=3, unique=True))
-    window = draw(st.integers(1, 8))
+    where = draw(st.lists(tests, max_size=2, unique=True))
+    window = draw(st.integers(2, 9))
     if draw(st.booleans()):
         functions = st.sampled_from(["SUM", "MIN", "MAX", "COUNT", "AVG"])
         items = draw(st.lists(st.builds(lambda f, x: f"{f}({x})", functions, number), min_size=1, max_size=2))
@@ -54,7 +54,7 @@ def queries(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=300, deadline=None)
-@given(text=queries(), events=tables)
+@given(text=queries(), events=tables_of(least=8, span=5))
 def test_engine_and_reference_agree(text: str, events: pa.Table) -> None:
     found = fyke.match(events, text, **SECONDS)
     expected = fyke.reference.match(events, text, **SECONDS)
