@@ -145,3 +145,44 @@ def test_whole_events_and_decimals(spark: SparkSession) -> None:
     ):
         expected = fyke.match(events, text, time="t", time_unit="s")
         assert_same(fyke.match(frame_of(spark, events), text, time="t", time_unit="s").toArrow(), expected)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [float("nan"), -0.0, 0.0, float("inf"), None, 1.5, float("nan")],
+        ["", "a", "A", "ä", None, "a ", "a"],
+        [True, False, None, True, False, None, True],
+        [
+            datetime(2026, 1, 1),
+            datetime(1969, 1, 1),
+            None,
+            datetime(2026, 1, 1),
+            datetime(1, 1, 1),
+            None,
+            None,
+        ],
+        [2**63 - 1, -(2**63), None, 0, 0, -1, 2**63 - 1],
+        [Decimal("1.10"), Decimal("1.1"), None, Decimal("-0.0"), Decimal("0"), Decimal("2"), Decimal("2.00")],
+    ],
+    ids=["floats", "strings", "booleans", "timestamps", "integers", "decimals"],
+)
+def test_equal_values_of_every_type(spark: SparkSession, values: list[Any]) -> None:
+    events = pa.table({"t": range(len(values)), "v": values})
+    text = "SELECT a.t AS x, b.t AS y FROM [RANGE 9 SEC] S AS a; S AS b WHERE a.v = b.v"
+    expected = fyke.match(events, text, time="t", time_unit="s")
+    assert expected.num_rows > sum(value is not None for value in values)
+    assert_same(fyke.match(frame_of(spark, events), text, time="t", time_unit="s").toArrow(), expected)
+    counts = "SELECT COUNT(*) AS n, MIN(v) AS low, MAX(v) AS high FROM [RANGE 4 SEC SLIDE 2] S WHERE [v]"
+    expected = fyke.match(events, counts, time="t", time_unit="s")
+    assert_same(fyke.match(frame_of(spark, events), counts, time="t", time_unit="s").toArrow(), expected)
+
+
+def test_numbers_of_different_types_join(spark: SparkSession) -> None:
+    left = pa.table({"t": [1, 2, 3], "v": pa.array([1, 2, 3], pa.int32())})
+    right = pa.table({"t": [1, 2, 3], "v": [1.0, 2.5, 3.0]})
+    text = "SELECT L.v AS v FROM [RANGE 1 SEC] L; R WHERE L.v = R.v"
+    expected = fyke.match({"L": left, "R": right}, text, time="t", time_unit="s")
+    assert expected.column("v").to_pylist() == [1, 3]
+    frames = {"L": frame_of(spark, left), "R": frame_of(spark, right)}
+    assert_same(fyke.match(frames, text, time="t", time_unit="s").toArrow(), expected)

@@ -143,3 +143,33 @@ def test_stream_needs_a_watermark_and_a_timestamp(spark: SparkSession, tmp_path:
     )
     with pytest.raises(InputError, match="and Spark has watermarks for timestamps only"):
         fyke.match(stream, text, time="price", type="kind", time_unit="s")
+
+
+def test_aggregates_of_aggregates(spark: SparkSession, tmp_path: Path) -> None:
+    """A program of relational queries runs on a stream too: the end of a window is an event time."""
+    program = fyke.program(
+        """
+        Total: SELECT SUM(price) AS total FROM [RANGE 5 SEC] A;
+        Best: SELECT MAX(total) AS best, COUNT(*) AS n FROM [RANGE 20 SEC] Total
+        """
+    )
+    events = later(table(lasting=False, rows=120))
+    heartbeat = pa.Table.from_pylist([HEARTBEAT], table(lasting=False).schema)
+    batches = [*in_order(events, 3), later(heartbeat)]
+    options: dict[str, Any] = {"time": "end", "type": "kind"}
+    found = streamed(
+        spark, tmp_path, batches, lambda stream: program.run(stream, outputs=["Best"], **options)["Best"]
+    )
+    assert found.num_rows > 1
+    assert_same(found, program.run(events, **options)["Best"])
+
+
+def test_pattern_on_a_stream_is_refused_in_a_program_too(spark: SparkSession, tmp_path: Path) -> None:
+    write([later(table(lasting=False))], tmp_path / "source")
+    schema = spark.read.parquet(str(tmp_path / "source")).schema
+    stream = (
+        spark.readStream.schema(schema).parquet(str(tmp_path / "source")).withWatermark("end", "1 second")
+    )
+    program = fyke.program("X: SELECT price FROM [RANGE 1 SEC] A; Y: PATTERN SEQ(X a, X b) WITHIN 1 min")
+    with pytest.raises(InputError, match="the events are a stream"):
+        program.run(stream, time="end", type="kind")
