@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from fyke.engine.clock import Clock
+from fyke.engine.compressed import builder_of, check_compressed, enumerate_batch
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
 from fyke.engine.prepare import derived_types, in_plain_types, prepare
-from fyke.engine.result import ResultBuilder
 from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
 from fyke.language.ast import Expression
@@ -42,7 +42,7 @@ from fyke.streams import (
 from fyke.techniques import Techniques
 
 ENGINES = ("auto", "automaton")
-OUTPUTS = ("all", "non_overlap")
+OUTPUTS = ("all", "non_overlap", "compressed")
 _TYPE_NAMES = ("type", "event_type", "fyke_type", "__fyke_type")
 
 Events = Any  # DataFrame | pa.Table | Mapping[str, DataFrame | pa.Table]
@@ -82,7 +82,8 @@ def match(
         Columns that order events of equal time; without them such events are never in sequence.
     output
         ``"all"`` matches, or ``"non_overlap"``: per partition only matches that start after the last
-        one reported has ended.
+        one reported has ended; or ``"compressed"``: all that end with the same event as one shared
+        graph, which :func:`enumerate_matches` reads.
     engine
         ``"auto"`` or the name of an engine; every engine that can run the query gives the same rows.
     limits
@@ -156,6 +157,22 @@ def rejected(events: Events, *, time: str | Sequence[str]) -> Any:
     raise InputError(
         f"events must be a DataFrame, a pyarrow.Table or a dict of these, found {described(events)}"
     )
+
+
+def enumerate_matches(compressed: Any) -> Any:
+    """Read the matches of ``match(..., output="compressed")``, one row each, as ``output="all"`` has them.
+
+    From a table comes an iterator of record batches: each is made when it is asked for, so that any
+    number of matches can be read in little memory.  From a DataFrame comes a DataFrame.
+    """
+    if is_frame(compressed):
+        return spark_batch.enumerate_frame(compressed)
+    if not isinstance(compressed, pa.Table):
+        raise InputError(
+            f"enumerate_matches takes a DataFrame or a pyarrow.Table, found {described(compressed)}"
+        )
+    check_compressed(compressed.schema)
+    return (each for batch in compressed.to_batches() for each in enumerate_batch(batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +292,11 @@ class _Call:
         """Analyse the query against the source and split it into what rows decide and what matching does."""
         query = self.query
         assert isinstance(query, Query)
+        if self.output == "compressed" and query.returns is not None:
+            raise OptionError(
+                "output='compressed' holds the events of matches, and the query has RETURN",
+                remedy="Leave RETURN out, and compute from the rows of fyke.enumerate_matches(...).",
+            )
         if isinstance(source.events, pa.Table):
             analysed = analyse(query, source.schema, self.limits, functions=self.arities)
             pushed = push_down(analysed, self.output, self.techniques)
@@ -296,8 +318,8 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     table, rejected_rows = timed(source.events, source.schema, warn=metrics is None)
     rows = prepare(table, plan.pushed, whole_input=True)
     clock.lap("prepare")
-    warm_up()
-    engine, builder = Engine(plan), ResultBuilder(plan)
+    warm_up(plan)
+    engine, builder = Engine(plan), builder_of(plan)
     _, found = engine.advance(engine.start(rows.schema), rows, None, clock=clock)
     result = builder.finish(builder.rows(found))
     clock.lap("rows")

@@ -17,6 +17,7 @@ from fyke.engine.clock import Clock
 from fyke.engine.columns import column_uses, encode
 from fyke.engine.exceeded import LimitReached, limits_by_partition
 from fyke.engine.external import compile_external
+from fyke.engine.graphset import GraphSet, concat_graphs, graphs_of
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.absence import filter_absences
 from fyke.engine.kernels.arrays import Array, Data, Matches
@@ -35,12 +36,13 @@ _NAN = float("nan")  # one object: Python finds it again only as itself
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Matches of one call of ``advance``, with the rows their positions mean."""
+    """Matches of one call of ``advance``, with the rows their positions mean; as ``graphs`` if asked for."""
 
     matches: MatchSet
     rows: pa.Table
     events: Array
     counters: Counters
+    graphs: GraphSet | None = None
 
 
 class Engine:
@@ -68,6 +70,7 @@ class Engine:
             Program(alternative, self._roles(number), settings)
             for number, alternative in enumerate(plan.pushed.alternatives)
         ]
+        self.compresses = self._compresses()
         self.names = list(dict.fromkeys(v.name for program in self.programs for v in program.variables))
         self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
         arity = self.analysed.functions
@@ -86,6 +89,21 @@ class Engine:
         alone &= reads_apart(self.plan) or not form.partition
         certain = form.strategy is not Strategy.ROBUST
         return self.plan.output == "non_overlap" and alone and certain and self.analysed.schema.points
+
+    def _compresses(self) -> bool:
+        """Say whether matches leave the search as graphs: where nothing picks among them afterwards."""
+        program = self.programs[0]
+        picks = self.analysed.form.strategy is Strategy.ROBUST and program.search != "robust"
+        alone = len(self.programs) == 1 and not program.absence_rows
+        return self.plan.output == "compressed" and alone and not picks
+
+    def _graphs(self, matches: MatchSet, feed: Feed, counters: Counters) -> GraphSet:
+        """Return the graphs of a call: those of the search, or those of chosen matches."""
+        if not self.compresses:
+            return graphs_of(matches)
+        graphs = concat_graphs(feed.graphs)
+        counters.matches = counters.intermediate_matches = graphs.matches()
+        return graphs
 
     def _roles(self, number: int) -> dict[str, int]:
         return {
@@ -154,8 +172,9 @@ class Engine:
         else:
             ready, chosen, last_ends = chosen, no_matches(), None
         counters.matches = len(ready)
+        graphs = self._graphs(ready, feed, counters) if self.plan.output == "compressed" else None
         clock.lap("choose")
-        found = Found(ready, ordered.table, ordered.events, counters)
+        found = Found(ready, ordered.table, ordered.events, counters, graphs)
         return self._keep(ordered, read, segments, feed, runs, waiting, chosen, last_ends), found
 
     def _without_late(self, state: State, batch: pa.Table, counters: Counters) -> pa.Table:
@@ -182,18 +201,17 @@ class Engine:
     ) -> tuple[MatchSet, list[RunState]]:
         found, runs = [], []
         for number, program in enumerate(self.programs):
-            call = AutomatonCall(program, ranks, data, self.plan.limits)
+            call = AutomatonCall(program, ranks, data, self.plan.limits, compressed=self.compresses)
             before = state.runs[number] if state.runs else None
             matches, saved = call.run(feed, before, places)
-            feed.read_to = call.read_to
+            feed.read_to, feed.graphs = call.read_to, call.graphs
             counters.merge(call.counters)
-            numbering = np.array([self.names.index(v.name) for v in program.variables], np.int64)
-            numbered = replace(
-                matches,
-                variables=numbering[matches.variables],
-                alternative=np.full(len(matches), number, np.int64),
-            )
-            found.append(numbered)
+            if len(self.programs) > 1:
+                numbering = np.array([self.names.index(v.name) for v in program.variables], np.int64)
+                alternative = np.full(len(matches), number, np.int64)
+                variables = numbering[matches.variables]
+                matches = replace(matches, variables=variables, alternative=alternative)
+            found.append(matches)
             runs.append(saved)
         return concat(found), runs
 
@@ -280,6 +298,9 @@ class Engine:
         ranks: dict[str, int],
     ) -> MatchSet:
         """Apply robust selection, absences and the union of alternatives, one by one."""
+        picks = self.analysed.form.strategy is Strategy.ROBUST and self.programs[0].search != "robust"
+        if len(self.programs) == 1 and not picks and not self.programs[0].absence_rows:
+            return matches
         segment = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
         keep = np.ones(len(matches), bool)
         for number, program in enumerate(self.programs):
@@ -288,7 +309,7 @@ class Engine:
                 continue
             part = matches.select(mine)
             chosen = np.ones(len(mine), bool)
-            if self.analysed.form.strategy is Strategy.ROBUST and program.search != "robust":
+            if picks:
                 chosen = robust(part)
             if program.absence_rows:
                 chosen &= self._absent(program, part, segments, segment[mine], data, ranks)
@@ -427,6 +448,9 @@ def _segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
     starts, ends = ordered.segments[:-1], ordered.segments[1:]
     segments = np.zeros((len(starts), 5), np.int64)
     segments[:, 0] = starts
+    if watermark is None and not read.any():
+        segments[:, 1], segments[:, 2] = starts, ends
+        return segments
     counted = np.concatenate(([0], np.cumsum(read)))
     segments[:, 1] = starts + counted[ends] - counted[starts]
     complete = np.ones(len(read), bool) if watermark is None else ordered.events[L.EVENT_END] <= watermark
@@ -437,6 +461,9 @@ def _segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
 
 def _tied_rows(ordered: Ordered, begins: Array, ends: Array) -> int:
     """Count the relevant rows read now that share their time with another one of their partition."""
+    times_now = ordered.events[L.EVENT_END]
+    if bool((times_now[1:] != times_now[:-1]).all()):
+        return 0
     read = np.zeros(ordered.events.shape[1] + 1, np.int64)
     np.add.at(read, begins, 1)
     np.add.at(read, ends, -1)

@@ -23,10 +23,26 @@ def match_ids(
     """
     if len(matches) == 0:
         return pa.array([], pa.string())
-    moments = _moments(events)
-    rows, hashes = _hashes_of_used(matches.positions, table.select(list(columns)), moments)
+    rows, hashes = _hashes_of_used(matches.positions, table.select(list(columns)), _moments(events))
+    return fold_ids(matches, rows, hashes, query_seed(fingerprint))
+
+
+def query_seed(fingerprint: str) -> Array:
+    """Return the two words that identifiers of a query's matches begin with."""
     digest = hashlib.blake2b(fingerprint.encode(), digest_size=16).digest()
-    seed = np.frombuffer(digest, np.uint64).copy()
+    return np.frombuffer(digest, np.uint64).copy()
+
+
+def event_hashes(positions: Array, table: pa.Table, columns: tuple[str, ...], events: Array) -> Array:
+    """Return two words for each of the rows at ``positions``, by which :func:`fold_ids` knows them."""
+    if len(positions) == 0:
+        return np.zeros((0, 2), np.uint64)
+    rows, hashes = _hashes_of_used(positions, table.select(list(columns)), _moments(events))
+    return np.ascontiguousarray(hashes[rows[positions]])
+
+
+def fold_ids(matches: MatchSet, rows: Array, hashes: Array, seed: Array) -> pa.Array:
+    """Return identifiers from the hashes of bound rows; ``rows`` says which hash is that of a position."""
     result = np.empty((len(matches), 2), np.uint64)
     fold_matches(matches.offsets, matches.positions, matches.variables, rows, hashes, seed, result)
     text = np.empty((len(matches), 32), np.uint8)

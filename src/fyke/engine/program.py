@@ -218,6 +218,7 @@ class Program:
             [(key[0], acc) for key, acc in self.compiler.accumulators.items()],
             bound,
             closed,
+            points=self.settings.points,
         )
         if rows is None:
             return -1, -1

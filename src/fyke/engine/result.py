@@ -77,8 +77,8 @@ class ResultBuilder:
                 columns[aggregate.column] = as_averaged(aggregate.function, value)
         else:
             starts, ends = _spans(matches, events, points=self.analysed.schema.points)
-            columns[START] = _as_time(starts, rows.schema.field(self.analysed.schema.start).type)
-            columns[END] = _as_time(ends, rows.schema.field(self.analysed.schema.end).type)
+            columns[START] = as_time(starts, rows.schema.field(self.analysed.schema.start).type)
+            columns[END] = as_time(ends, rows.schema.field(self.analysed.schema.end).type)
             for column in self.output.columns:
                 columns[column.name] = values.column(column.expression)
         arrays = [v if isinstance(v, pa.Array) else pa.repeat(v, len(matches)) for v in columns.values()]
@@ -161,24 +161,11 @@ class _Values:
         return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), structs, mask=mask)
 
     def _structs(self, attributes: tuple[str, ...], at: Array) -> pa.Array:
-        indices, unbound = _indices(at)
-        arrays = [self._taken(name, indices) for name in attributes]
-        fields = [pa.field(name, array.type) for name, array in zip(attributes, arrays, strict=True)]
-        mask = None if unbound is None else pa.array(unbound)
-        return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
+        return event_structs(self.rows, attributes, at, self.kinds)
 
     def take(self, name: str, at: Array) -> pa.Array:
         """Return the values of a column at positions; -1 gives null."""
-        return self._taken(name, _indices(at)[0])
-
-    def _taken(self, name: str, indices: pa.Array) -> pa.Array:
-        column = self.rows.column(name)
-        source = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-        taken = pc.take(source, indices, boundscheck=False)
-        kind = self.kinds.get(name)
-        if isinstance(taken, pa.DictionaryArray) and kind is not None and not pa.types.is_dictionary(kind):
-            return taken.dictionary_decode().cast(kind)
-        return taken
+        return take_rows(self.rows, name, at, self.kinds)
 
     def _group_aggregate(self, node: Call) -> Column:
         """Aggregate an expression over the elements of a group, match by match."""
@@ -194,6 +181,32 @@ class _Values:
         values = evaluate(node.arguments[0], resolve)
         values = values if isinstance(values, pa.Array) else pa.repeat(values, len(positions))
         return grouped(node.function, values, owner, len(self.matches))
+
+
+def take_rows(rows: pa.Table, name: str, at: Array, kinds: Mapping[str, pa.DataType]) -> pa.Array:
+    """Return the values of a column at positions, of the type it has in ``kinds``; -1 gives null."""
+    return _taken(rows, name, _indices(at)[0], kinds)
+
+
+def event_structs(
+    rows: pa.Table, attributes: tuple[str, ...], at: Array, kinds: Mapping[str, pa.DataType]
+) -> pa.Array:
+    """Return the events at positions as structs of their attributes; -1 gives null."""
+    indices, unbound = _indices(at)
+    arrays = [_taken(rows, name, indices, kinds) for name in attributes]
+    fields = [pa.field(name, array.type) for name, array in zip(attributes, arrays, strict=True)]
+    mask = None if unbound is None else pa.array(unbound)
+    return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
+
+
+def _taken(rows: pa.Table, name: str, indices: pa.Array, kinds: Mapping[str, pa.DataType]) -> pa.Array:
+    column = rows.column(name)
+    source = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    taken = pc.take(source, indices, boundscheck=False)
+    kind = kinds.get(name)
+    if isinstance(taken, pa.DictionaryArray) and kind is not None and not pa.types.is_dictionary(kind):
+        return taken.dictionary_decode().cast(kind)
+    return taken
 
 
 def _indices(at: Array) -> tuple[pa.Array, Array | None]:
@@ -217,7 +230,8 @@ def _dig(array: pa.Array, path: tuple[str, ...]) -> pa.Array:
     return array
 
 
-def _as_time(ticks: Array, kind: pa.DataType) -> pa.Array:
+def as_time(ticks: Array, kind: pa.DataType, mask: Array | None = None) -> pa.Array:
+    """Return int64 times in the type of the time column; null where ``mask`` says so."""
     if pa.types.is_date32(kind):
-        return pa.array(ticks.astype(np.int32)).cast(kind)
-    return pa.array(ticks).cast(kind)
+        return pa.array(ticks.astype(np.int32), mask=mask).cast(kind)
+    return pa.array(ticks, mask=mask).cast(kind)
