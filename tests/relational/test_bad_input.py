@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from time import perf_counter
 
 import pyarrow as pa
 import pytest
@@ -17,6 +18,8 @@ from fyke.errors import (
     LabelError,
     OptionError,
     QueryError,
+    QuerySyntaxError,
+    QueryTooLargeError,
     SchemaClashError,
     UnknownTypeError,
     UnsupportedQueryError,
@@ -200,4 +203,38 @@ def test_places_are_those_of_the_whole_program() -> None:
         "    B: SELECT * FROM [RANGE 5] A\n"
         "                      ^^^^^^^\n"
         "Write, for example, RANGE 5 SEC."
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/**/" * 20_000 + "x",
+        ";/*" * 30_000,
+        "; " * 50_000,
+        ';"' * 50_000,
+        "A: " * 30_000,
+        "A: SELECT * FROM [RANGE 1 SEC] S" + "; S" * 30_000,
+    ],
+    ids=["comments", "unclosed comments", "separators", "quotes", "labels", "streams"],
+)
+def test_hostile_programs_cost_little(text: str) -> None:
+    started = perf_counter()
+    with pytest.raises(FykeError):
+        fyke.program(text)
+    with pytest.raises(FykeError):
+        fyke.parse(text)
+    assert perf_counter() - started < 20
+
+
+def test_comment_that_is_never_closed_hides_nothing() -> None:
+    first = told(QuerySyntaxError, lambda: fyke.program("A: PATTERN S a; /* not the end")).split("\n")[0]
+    expected = "unexpected ';'; expected WHERE, WITHIN, RETURN or the end of the query"
+    assert first == f"{expected} (line 1, column 15)"
+
+
+def test_a_program_has_so_many_queries_at_most() -> None:
+    text = ";".join(f"Q{n}: PATTERN S a" for n in range(300))
+    assert told(QueryTooLargeError, lambda: fyke.program(text)) == (
+        "a program has at most 256 queries\nMake several programs of it."
     )

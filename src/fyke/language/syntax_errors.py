@@ -14,7 +14,8 @@ from fyke.language.rules import INDEX_REMEDY
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _SKIPPED = r"""--[^\n]*|/\*[\s\S]*?\*/|'[^']*(?:''[^']*)*'|"[^"]*(?:""[^"]*)*"|`[^`]*(?:``[^`]*)*`"""
-_BRACKETS = re.compile(rf"({_SKIPPED})|[()\[\]{{}}]")
+# A comment that is never closed is read once, to the end, and not again from each "/*" in it.
+_BRACKETS = re.compile(rf"({_SKIPPED}|/\*[\s\S]*)|[()\[\]{{}}]")
 _LEXEME = re.compile(rf"({_SKIPPED})|[^\W\d]\w*|[0-9]+(?:\.[0-9]+)?|[<>!=]=|<>|&&|\|\||\.\.|[\s\S]")
 _UNKNOWN_STRATEGY = re.compile(r"\bwhere\s+([^\W\d]\w*)\s*(?:\([^(){}]*\)\s*)?$", re.IGNORECASE)
 _LAST_WORD = re.compile(r"([^\W\d]\w*)\W*$")

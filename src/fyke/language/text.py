@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from fyke.errors import QueryTooLargeError
 from fyke.language import dsms, sase
 from fyke.language.clauses import check_size
 from fyke.language.query import Query
@@ -13,18 +14,16 @@ from fyke.limits import Limits
 
 AnyQuery = Query | RelationalQuery
 
+MOST_QUERIES = 256  # of a program: each keeps its text, with its place in the whole
+
 _DEFAULTS = Limits()
-_SKIPPED = r"(?:\s|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)*"
+_OPENER = re.compile(r"--|/\*|['\"`;]")
+_CLOSER = {"--": "\n", "/*": "*/"}
 _NAME = r"""(?:[^\W\d]\w*|"[^"]*(?:""[^"]*)*"|`[^`]*(?:``[^`]*)*`)"""
-_LABEL = rf"(?:{_NAME}{_SKIPPED}:{_SKIPPED})?"
-_SELECT = re.compile(rf"{_SKIPPED}{_LABEL}select\b(?!{_SKIPPED}:)", re.IGNORECASE)
+_LABEL = rf"(?:{_NAME}\s*:\s*)?"
+_SELECT = re.compile(rf"\s*{_LABEL}select\b(?!\s*:)", re.IGNORECASE)
 # A ';' between the streams of FROM is followed by a stream, one between queries by a query or nothing.
-_NEXT_QUERY = re.compile(
-    rf"{_SKIPPED}(?:$|;|{_LABEL}(?:select|pattern)\b(?!{_SKIPPED}[:;.,]))", re.IGNORECASE
-)
-_TOKEN = re.compile(
-    r"""--[^\n]*|/\*[\s\S]*?\*/|'[^']*(?:''[^']*)*'|"[^"]*(?:""[^"]*)*"|`[^`]*(?:``[^`]*)*`|;"""
-)
+_NEXT_QUERY = re.compile(rf"\s*(?:$|;|{_LABEL}(?:select|pattern)\b(?!\s*[:;.,]))", re.IGNORECASE)
 
 
 def parse(text: str, limits: Limits = _DEFAULTS) -> AnyQuery:
@@ -37,7 +36,8 @@ def parse(text: str, limits: Limits = _DEFAULTS) -> AnyQuery:
     :class:`~fyke.errors.QueryError` tree, each with its place in the text.
     """
     check_size(text, limits)
-    return dsms.parse(text, limits) if _SELECT.match(text) else sase.parse(text, limits)
+    selects = _SELECT.match(_without_comments(text))
+    return dsms.parse(text, limits) if selects else sase.parse(text, limits)
 
 
 def parse_program(text: str, limits: Limits = _DEFAULTS) -> list[AnyQuery]:
@@ -46,18 +46,48 @@ def parse_program(text: str, limits: Limits = _DEFAULTS) -> list[AnyQuery]:
     return [parse(part, limits) for part in _parts(text)]
 
 
-def _parts(text: str) -> Iterator[str]:
-    """Yield the text of each query, behind blanks that bring it to its line and column."""
+def _parts(text: str) -> list[str]:
+    """Return the text of each query, behind blanks that bring it to its line and column."""
+    bare = _without_comments(text)
+    parts = []
     start = 0
-    for end in [*_separators(text), len(text)]:
-        part = text[start:end]
-        if re.fullmatch(_SKIPPED, part) is None:
-            before = text[:start]
-            line = before.rfind("\n") + 1
-            yield "\n" * before.count("\n") + " " * (start - line) + part
+    for end in [*_separators(bare), len(text)]:
+        if bare[start:end].strip():
+            line = text.rfind("\n", 0, start) + 1
+            parts.append("\n" * text.count("\n", 0, start) + " " * (start - line) + text[start:end])
         start = end + 1
+        if len(parts) > MOST_QUERIES:
+            raise QueryTooLargeError(
+                f"a program has at most {MOST_QUERIES} queries", remedy="Make several programs of it."
+            )
+    return parts
 
 
-def _separators(text: str) -> list[int]:
-    found = (token for token in _TOKEN.finditer(text) if token[0] == ";")
-    return [token.start() for token in found if _NEXT_QUERY.match(text, token.end())]
+def _without_comments(text: str) -> str:
+    """Return the text with blanks in place of comments."""
+    parts, done = [], 0
+    for opener, start, end in _stretches(text):
+        if opener == "--" or (opener == "/*" and text.endswith("*/", start + 2, end)):
+            parts += [text[done:start], " " * (end - start)]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def _separators(bare: str) -> list[int]:
+    found = [start for opener, start, _ in _stretches(bare) if opener == ";"]
+    return [start for start in found if _NEXT_QUERY.match(bare, start + 1)]
+
+
+def _stretches(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield comments, quoted text and ``;`` by what opens them, with start and end, in one pass.
+
+    What is never closed goes to the end of the text: the parser will say so.
+    """
+    at = 0
+    while found := _OPENER.search(text, at):
+        opener, start, at = found[0], found.start(), found.end()
+        if opener != ";":
+            closer = _CLOSER.get(opener, opener)
+            closed = text.find(closer, at)
+            at = len(text) if closed < 0 else closed + (0 if closer == "\n" else len(closer))
+        yield opener, start, at
