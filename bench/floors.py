@@ -65,14 +65,14 @@ def _sequence_loop(role: Array, key: Array, keys: int) -> Array:
 
 def stocks(events: pa.Table, predicate: str, *, contiguous: bool, window: int = 500) -> pa.Table:
     """Return the matches of the stock template of [N] 6 under partition contiguity or next-match."""
-    symbol = events.column("symbol").to_numpy()
-    order = np.argsort(symbol, kind="stable")
+    stock = _codes(events.column("kind"), ["Stock"])
+    order = np.argsort(events.column("symbol").to_numpy(), kind="stable")
     names = [name for name in events.column_names if name != "kind"]
     columns = {name: _numbers(events.column(name))[order] for name in names}
     price, volume, sorted_symbol = columns["price"], columns["volume"], columns["symbol"]
     number = PREDICATES.index(predicate)
     run, begin, length, last = _stock_loop(
-        sorted_symbol, price, volume, number, window, contiguous, np.int64(1) << 16
+        stock[order], sorted_symbol, price, volume, number, window, contiguous, np.int64(1) << 16
     )
     offsets = np.concatenate(([0], np.cumsum(length))).astype(np.int32)
     at = _copy_prefixes(run, begin, offsets)
@@ -88,14 +88,21 @@ def stocks(events: pa.Table, predicate: str, *, contiguous: bool, window: int = 
 
 @njit(cache=True)
 def _stock_loop(
-    symbol: Array, price: Array, volume: Array, predicate: int, window: int, contiguous: bool, room: int
+    stock: Array,
+    symbol: Array,
+    price: Array,
+    volume: Array,
+    predicate: int,
+    window: int,
+    contiguous: bool,
+    room: int,
 ) -> tuple[Array, Array, Array, Array]:
     """Collect the elements of a run once; a match is how long its prefix is, and where b is."""
     run = np.empty(room, np.int64)
     begin, length, last = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     filled, count, rows = 0, 0, len(price)
     for first in range(rows):
-        if price[first] % 500 != 0:
+        if price[first] % 500 != 0 or stock[first] < 0:
             continue
         if filled + window > len(run):
             run = np.concatenate((run, np.empty(len(run) + window, np.int64)))
@@ -110,10 +117,10 @@ def _stock_loop(
         for e in range(first + 1, min(first + window, rows)):
             if symbol[e] != symbol[first]:
                 break
-            if volume[e] < 150:
+            if volume[e] < 150 and stock[e] == 0:
                 begin[count], length[count], last[count] = base, filled - base, e
                 count += 1
-            takes = (
+            takes = stock[e] == 0 and (
                 predicate == 0
                 or (predicate == 1 and price[e] > highest)
                 or (predicate == 2 and price[e] > price[first])

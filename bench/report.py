@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+_M_MMAP_MAX, _M_TRIM_THRESHOLD = -4, -1  # of malloc.h
 
 
 def best_of(times: int, work: Callable[[], Any]) -> tuple[float, Any]:
@@ -21,25 +26,53 @@ def best_of(times: int, work: Callable[[], Any]) -> tuple[float, Any]:
     return best, result
 
 
-def interleaved(
-    times: int, works: Mapping[str, Callable[[], Any]], *, seconds: float = 0.0
-) -> dict[str, float]:
-    """Return the shortest time of each work, all run in turn so that noise hits them alike.
+def keep_memory() -> None:
+    """Let freed memory stay with the process, where the C library can do that.
 
-    They run at least ``times`` times, and until ``seconds`` are over.  What counts is the processor's
-    time: everything measured here runs on one core, and other programs must not count.  Results are
-    dropped before the clock starts: giving memory back is not part of the next run.
+    By default it depends on earlier sizes whether an array gets fresh pages, which cost more than
+    what many loops do with them: the same work takes 20 ms or 60 ms.  Like this only work counts.
     """
-    best = dict.fromkeys(works, float("inf"))
-    rounds, begun = 0, time.perf_counter()
+    with contextlib.suppress(OSError, AttributeError):
+        library = ctypes.CDLL("libc.so.6")
+        library.mallopt(_M_MMAP_MAX, 0)
+        library.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+class Timed:
+    """Times of several works that took turns, in seconds of the processor."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.rounds: dict[str, list[float]] = {name: [] for name in names}
+
+    def best(self, name: str) -> float:
+        """Return the shortest time of a work."""
+        return min(self.rounds[name])
+
+    def ratio(self, one: str, other: str) -> float:
+        """Return how much longer one work takes: the median of the ratios within a round.
+
+        What slows the machine down slows neighbours in a round alike; shortest times need not
+        come from the same round.
+        """
+        return median(x / y for x, y in zip(self.rounds[one], self.rounds[other], strict=True))
+
+
+def interleaved(times: int, works: Mapping[str, Callable[[], Any]], *, seconds: float = 0.0) -> Timed:
+    """Run works in turn, at least ``times`` times and until ``seconds`` are over.
+
+    What counts is the processor's time: everything measured here runs on one core, and other programs
+    must not count.  Results are dropped before the clock starts: giving memory back is not part of the
+    next run.
+    """
+    timed, rounds, begun = Timed(works), 0, time.perf_counter()
     while rounds < times or time.perf_counter() - begun < seconds:
         for name, work in works.items():
             begin = time.process_time()
             result = work()
-            best[name] = min(best[name], time.process_time() - begin)
+            timed.rounds[name].append(time.process_time() - begin)
             del result
         rounds += 1
-    return best
+    return timed
 
 
 @dataclass(frozen=True, slots=True)

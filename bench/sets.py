@@ -12,11 +12,13 @@ import fyke
 from bench import robust_shapes
 from bench.foundation import stream
 from bench.measure import Measured, Variant, in_turn, run
-from bench.report import Line, show
+from bench.report import Line, keep_memory, show
 from bench.robust_shapes import Shape
 
 LETTERS = "ABCDEFGHIJ"
 LIMITS = fyke.Limits(matches=20_000_000, runs=4_000_000)
+# The automaton by itself: neither candidate windows nor merging, which would help both ([S] 4.7.2).
+PLAIN = fyke.Techniques(candidate_windows=False, merging=False)
 FEWER = 100.0  # times fewer intermediate matches by backtracking
 
 
@@ -46,11 +48,11 @@ def against_permutations(
     name: str, types: str, events: pa.Table, window: int, bar: float | None = None
 ) -> Line:
     """Compare automaton instances and time of a set and of its permutations."""
-    variant = Variant(events, set_query(types, window), "t", "kind", limits=LIMITS)
+    variant = Variant(events, set_query(types, window), "t", "kind", PLAIN, limits=LIMITS)
     one = in_turn(3, {"set": variant})["set"]
     instances, seconds, found = 0.0, 0.0, 0
     for query in permutation_queries(types, window):
-        _, part = run(Variant(events, query, "t", "kind", limits=LIMITS))
+        _, part = run(Variant(events, query, "t", "kind", PLAIN, limits=LIMITS))
         instances, seconds, found = (
             instances + part.count("runs_created"),
             seconds + part.search,
@@ -124,7 +126,7 @@ def _runs(best: dict[str, Measured]) -> str:
 
 def both_phases() -> list[Line]:
     """Vary the variables of a sequence and of a set from 1 to 10."""
-    events = stream(10_000, keys=20, types=14)
+    events = stream(60_000, keys=20, types=14)
     return [two_phase(form, n, events) for form in ("P_seq", "P_set") for n in range(1, 11)]
 
 
@@ -173,6 +175,7 @@ def _bound(matches: pa.Table) -> set[str]:
 def main() -> bool:
     """Run the benchmark; return whether every bar holds."""
     pa.set_cpu_count(1)
+    keep_memory()
     lines = permutations() + both_phases()
     lines += [line for shape in robust_shapes.shapes() for line in robust(shape)]
     return show("sets", lines)

@@ -39,7 +39,7 @@ def test_more_matches_than_integers_are_read_one_by_one() -> None:
     assert compressed["matches"].to_pylist() == [None]
     first = list(itertools.islice(fyke.enumerate_matches(compressed), 3))
     rows = [row for batch in first for row in batch.to_pylist()]
-    assert len({row["match_id"] for row in rows}) == len(rows) > 10_000
+    assert len({row["match_id"] for row in rows}) == len(rows) > 1_000
     assert all(row["b"] == {"kind": "B", "t": 100} for row in rows)
 
 

@@ -37,7 +37,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         "metrics must be a fyke.Metrics, found {}\n"
         "Write, for example, metrics=metrics, after metrics = fyke.Metrics().",
     ),
-    ({"output": "al"}, "output must be one of 'all', 'non_overlap', found 'al'. Did you mean 'all'?"),
+    (
+        {"output": "al"},
+        "output must be one of 'all', 'non_overlap', 'compressed', found 'al'. Did you mean 'all'?",
+    ),
 ]
 
 

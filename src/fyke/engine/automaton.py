@@ -24,7 +24,7 @@ from fyke.engine.state import Counters, RunState
 from fyke.language.ast import WindowKind
 from fyke.limits import Limits
 
-_RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 8_192, 1 << 16, 64, 1 << 13
+_RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 1 << 15, 1 << 16, 64, 1 << 15
 _FOUND = 1 << 12
 _NODE_BYTES, _BINDING_BYTES = 8 * L.NODE_SIZE, 16
 
@@ -247,12 +247,12 @@ class AutomatonCall:
     def _provide(self, status: int) -> bool:
         """Give the kernel what it asks for, or raise the limit it has reached; say whether arrays changed."""
         if status == L.NEED_STATE:
-            self.program.expand(int(self.cursor[L.CURSOR_DETAIL]))
+            self.program.expand_from(int(self.cursor[L.CURSOR_DETAIL]))
             self._pack()
         elif status == L.NEED_RUNS:
             self._grow_runs()
         elif status == L.NEED_NODES:
-            self._grow_nodes()
+            return self._grow_nodes()
         elif status == L.NEED_SAVED:
             self.saved = self._larger(self.saved, 2 * len(self.saved.integers))
         elif status == L.NEED_OUTPUT:
@@ -278,8 +278,8 @@ class AutomatonCall:
         grown.integers[-1], grown.floats[-1] = self.runs.integers[-1], self.runs.floats[-1]
         self.runs = grown
 
-    def _grow_nodes(self) -> None:
-        """Release what no run needs any more; make more room if too little is free then."""
+    def _grow_nodes(self) -> bool:
+        """Release what no run needs any more; make more room, and say so, if too little is free then."""
         cursor = self.cursor
         segment = self.held.segments[cursor[L.CURSOR_SEGMENT]]
         event = min(int(cursor[L.CURSOR_EVENT]), int(segment[2]) - 1)
@@ -294,6 +294,8 @@ class AutomatonCall:
             nodes = np.zeros((min(2 * size, max(size, self.most_nodes)), L.NODE_SIZE), np.int64)
             nodes[:kept] = self.nodes[:kept]
             self.nodes = nodes
+            return True
+        return False
 
     def _oldest(self, event: int) -> int:
         """Return the least age that fits into one window with an event."""

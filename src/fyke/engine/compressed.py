@@ -83,9 +83,9 @@ class CompressedBuilder:
             START: _times_at(events[L.EVENT_START], at, rows.schema.field(schema.start).type),
             _HASH: _words(hashes),
         }
-        for number, (name, (group, attributes)) in enumerate(self.variables.items()):
+        for number, (name, spec) in enumerate(self.variables.items()):
             mine = np.where(graphs.nodes[:, VARIABLE] == number, at, -1)
-            fields[name + _GROUP * group] = event_structs(rows, attributes, mine, schema.columns)
+            fields[name + _GROUP * spec.group] = event_structs(rows, spec, mine, schema)
         return pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
 
 

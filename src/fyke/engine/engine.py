@@ -67,7 +67,7 @@ class Engine:
             self._prunes(),
         )
         self.programs = [
-            Program(alternative, self._roles(number), settings)
+            Program(alternative, self._roles(number), settings, self._starts(number))
             for number, alternative in enumerate(plan.pushed.alternatives)
         ]
         self.compresses = self._compresses()
@@ -106,11 +106,10 @@ class Engine:
         return graphs
 
     def _roles(self, number: int) -> dict[str, int]:
-        return {
-            name: bit
-            for (alternative, name), bit in self.plan.pushed.roles_of.items()
-            if alternative == number
-        }
+        return {name: bit for (n, name), bit in self.plan.pushed.roles_of.items() if n == number}
+
+    def _starts(self, number: int) -> dict[str, int]:
+        return {name: bit for (n, name), bit in self.plan.pushed.starts_of.items() if n == number}
 
     def start(self, schema: pa.Schema) -> State:
         """Return the state before the first event of prepared batches with ``schema``."""

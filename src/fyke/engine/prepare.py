@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.names import match_names
 from fyke.engine.order import times
 from fyke.errors import InputError
 from fyke.language.ast import Expression, Reference, Strategy, walk
@@ -75,7 +76,7 @@ def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa
     so all come along, unless this is the ``whole_input`` and no two times are equal.
     """
     schema = pushed.analysed.schema
-    types = _encoded_types(table, schema.type_column)
+    types = _encoded_types(table, pushed)
     roles = _roles(table, types, pushed)
     ends = times(table.column(schema.end))
     relevant = _relevant(table, roles, pushed)
@@ -134,11 +135,34 @@ def _column(table: pa.Table, node: Expression) -> Column | None:
     return array
 
 
-def _encoded_types(table: pa.Table, type_column: str | None) -> pa.DictionaryArray | None:
+def _encoded_types(table: pa.Table, pushed: Pushed) -> pa.DictionaryArray | None:
+    """Return the event types as numbers; types that no row which stays can have may be null."""
+    type_column = pushed.analysed.schema.type_column
     if type_column is None:
         return None
     column = table.column(type_column).combine_chunks()
-    return column if isinstance(column, pa.DictionaryArray) else column.cast(pa.string()).dictionary_encode()
+    if isinstance(column, pa.DictionaryArray):
+        return column
+    column = column.cast(pa.string())
+    names = list(dict.fromkeys(role.type for role in pushed.roles))
+    if every_row_counts(pushed) or None in names:
+        return column.dictionary_encode()
+    # Only rows of these types are kept: comparing with a few names is faster than telling all apart.
+    dictionary = pa.array(names, pa.string())
+    codes = np.empty(len(column), np.int32)
+    match_names(*_bytes_of(column), *_bytes_of(dictionary), codes)
+    missing = codes < 0
+    if column.null_count:
+        missing |= column.is_null().to_numpy(zero_copy_only=False)
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), dictionary)
+
+
+def _bytes_of(strings: pa.Array) -> tuple[Array, Array]:
+    """Return the offsets and the bytes of strings."""
+    strings = pa.concat_arrays([strings]) if strings.offset else strings
+    offsets = np.frombuffer(strings.buffers()[1], np.int32)[: len(strings) + 1]
+    data = strings.buffers()[2]
+    return offsets, np.frombuffer(data if data else b"\0", np.uint8)
 
 
 def _roles(table: pa.Table, types: pa.DictionaryArray | None, pushed: Pushed) -> Array:

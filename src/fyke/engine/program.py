@@ -61,7 +61,14 @@ class _Placed:
 class Program:
     """The compiled form of an alternative.  Plain lists until :meth:`pack` lays them out as one array."""
 
-    def __init__(self, alternative: Alternative, roles: Mapping[str, int], settings: Settings) -> None:
+    def __init__(
+        self,
+        alternative: Alternative,
+        roles: Mapping[str, int],
+        settings: Settings,
+        starts: Mapping[str, int] | None = None,
+    ) -> None:
+        self.starts = {**roles, **(starts or {})}
         self.settings = settings
         self.variables = alternative.variables
         self.everything = [*alternative.variables, *_absent(alternative.absences)]
@@ -80,6 +87,7 @@ class Program:
         self.state_rows: list[list[int]] = []
         self.move_rows: list[list[int]] = []
         self.states: dict[tuple[int, int], int] = {}
+        self.state_keys: list[tuple[int, int]] = []
         self.placed = [self._condition(condition) for condition in alternative.conditions]
         self.absence_rows: list[list[int]] = []
         self.enough: dict[str, int] = {}
@@ -157,6 +165,7 @@ class Program:
         """Return the number of a state; a new one can report matches, but has no transitions yet."""
         if (bound, full) not in self.states:
             self.states[bound, full] = len(self.state_rows)
+            self.state_keys.append((bound, full))
             closed = self._closed(bound, full)
             row = [0] * L.STATE_SIZE
             row[L.STATE_BOUND] = bound
@@ -165,7 +174,7 @@ class Program:
                 any(v.group and bound >> k & 1 and not closed >> k & 1 for k, v in enumerate(self.variables))
             )
             for v in self._enabled(bound, closed):
-                row[L.STATE_ROLES] |= 1 << self.roles[self.variables[v].name]
+                row[L.STATE_ROLES] |= self._role(v, extends=bool(bound >> v & 1))
             row[L.STATE_FINAL_CHECKS] = len(self.check_rows)
             if row[L.STATE_COMPLETE]:
                 open_ended = (placed for placed in self.placed if placed.whole & ~closed)
@@ -241,9 +250,27 @@ class Program:
                 enabled.append(v)
         return enabled
 
+    def expand_from(self, state: int) -> None:
+        """Build the transitions of a state, and of as many behind it as have been built before.
+
+        Each request lays the program out anew; so there are few, and no more than twice the states
+        that are needed.
+        """
+        more = sum(row[L.STATE_EXPANDED] for row in self.state_rows)
+        waiting = [state]
+        while waiting and more >= 0:
+            state = waiting.pop(0)
+            row = self.state_rows[state]
+            if not row[L.STATE_EXPANDED]:
+                self.expand(state)
+                more -= 1
+                moves = self.move_rows[row[L.STATE_TRANSITIONS] : row[L.STATE_TRANSITIONS_END]]
+                targets = (move[k] for move in moves for k in (L.MOVE_TARGET, L.MOVE_FULL_TARGET))
+                waiting += [target for target in targets if target >= 0]
+
     def expand(self, state: int) -> None:
         """Build the transitions of a state."""
-        (bound, full) = next(key for key, number in self.states.items() if number == state)
+        bound, full = self.state_keys[state]
         closed = self._closed(bound, full)
         row = self.state_rows[state]
         row[L.STATE_TRANSITIONS] = len(self.move_rows)
@@ -273,7 +300,12 @@ class Program:
             after = self._closed(bound | bit, full | bit)
             # Only what the maximum itself decides: the other checks have been made.
             full_checks = self._checks(v, extends, bound, closed, after, self._closed(bound | bit, full))
-        return [v, int(extends), closes, target, *checks, full_target, *full_checks]
+        role = self._role(v, extends=extends)
+        return [v, int(extends), closes, target, *checks, full_target, *full_checks, role]
+
+    def _role(self, v: int, *, extends: bool) -> int:
+        """Return the mask of the role that an event must have to extend a variable, or to start it."""
+        return 1 << (self.roles if extends else self.starts)[self.everything[v].name]
 
     def _checks(
         self, v: int, extends: bool, bound: int, closed: int, closed_after: int, already: int | None = None
@@ -352,6 +384,7 @@ class Program:
                     self.before[v],
                     *counted,
                     self.after[v],
+                    self._role(v, extends=False),
                 ]
             )
         return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +20,18 @@ from fyke.engine.matchset import MatchSet, no_matches
 from fyke.language.ast import Call, Expression, Index, Length, Reference, walk
 from fyke.pattern.check import is_aggregate
 from fyke.pattern.returns import END, MATCH_ID, START
+from fyke.pattern.schema import EventSchema
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import physical
+
+
+@dataclass(frozen=True, slots=True)
+class VariableRows:
+    """Whether a variable is a group, the attributes of its events, and their type if it is always one."""
+
+    group: bool
+    attributes: tuple[str, ...]
+    type: str | None
 
 
 class ResultBuilder:
@@ -41,14 +52,15 @@ class ResultBuilder:
         rows = pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
         self.schema: pa.Schema = self._rows(no_matches(), rows, np.zeros((L.EVENT_SIZE, 0), np.int64)).schema
 
-    def _variables(self) -> dict[str, tuple[bool, tuple[str, ...]]]:
-        """Return for each variable whether it is a group, and the attributes of its events."""
-        found: dict[str, tuple[bool, tuple[str, ...]]] = {}
+    def _variables(self) -> dict[str, VariableRows]:
+        found: dict[str, VariableRows] = {}
         for alternative in self.analysed.form.alternatives:
             for variable in alternative.variables:
-                _, attributes = found.get(variable.name, (variable.group, ()))
                 own = self.analysed.schema.attributes(variable.type)
-                found[variable.name] = (variable.group, tuple(dict.fromkeys((*attributes, *own))))
+                known = found.get(variable.name, VariableRows(variable.group, (), variable.type))
+                attributes = tuple(dict.fromkeys((*known.attributes, *own)))
+                kind = known.type if known.type == variable.type else None
+                found[variable.name] = VariableRows(variable.group, attributes, kind)
         return found
 
     def rows(self, found: Found) -> pa.Table:
@@ -63,7 +75,7 @@ class ResultBuilder:
         return aggregate_rows(rows, self.analysed.form.partition, self.output)
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:
-        values = _Values(matches, rows, self.variables, self.plan.functions, self.analysed.schema.columns)
+        values = _Values(matches, rows, self.variables, self.plan.functions, self.analysed.schema)
         form, over = self.analysed.form, self.output.over_matches
         columns: dict[str, Column] = {}
         if not over:
@@ -92,12 +104,12 @@ class _Values:
         self,
         matches: MatchSet,
         rows: pa.Table,
-        variables: Mapping[str, tuple[bool, tuple[str, ...]]],
+        variables: Mapping[str, VariableRows],
         functions: Mapping[str, Callable[..., float]],
-        kinds: Mapping[str, pa.DataType],
+        schema: EventSchema,
     ) -> None:
         self.matches, self.rows, self.variables, self.functions = matches, rows, variables, functions
-        self.kinds = kinds
+        self.kinds, self.schema = schema.columns, schema
         self.numbers = {name: number for number, name in enumerate(variables)}
 
     def column(self, expression: Expression) -> Column:
@@ -151,17 +163,18 @@ class _Values:
 
     def _events(self, variable: str) -> Column:
         """Return the events of a variable as structs, of a group as arrays of structs."""
-        group, attributes = self.variables[variable]
-        if not group:
-            return self._structs(attributes, self._positions(variable, last=False))
+        spec = self.variables[variable]
+        if not spec.group:
+            # There is one binding at most; those of late variables are near the end.
+            return self._structs(spec, self._positions(variable, last=self.numbers[variable] > 0))
         positions, offsets = self._bound(variable)
-        structs = self._structs(attributes, positions)
+        structs = self._structs(spec, positions)
         unbound = offsets[1:] == offsets[:-1]
         mask = pa.array(unbound) if bool(unbound.any()) else None
         return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), structs, mask=mask)
 
-    def _structs(self, attributes: tuple[str, ...], at: Array) -> pa.Array:
-        return event_structs(self.rows, attributes, at, self.kinds)
+    def _structs(self, spec: VariableRows, at: Array) -> pa.Array:
+        return event_structs(self.rows, spec, at, self.schema)
 
     def take(self, name: str, at: Array) -> pa.Array:
         """Return the values of a column at positions; -1 gives null."""
@@ -188,15 +201,26 @@ def take_rows(rows: pa.Table, name: str, at: Array, kinds: Mapping[str, pa.DataT
     return _taken(rows, name, _indices(at)[0], kinds)
 
 
-def event_structs(
-    rows: pa.Table, attributes: tuple[str, ...], at: Array, kinds: Mapping[str, pa.DataType]
-) -> pa.Array:
-    """Return the events at positions as structs of their attributes; -1 gives null."""
+def event_structs(rows: pa.Table, spec: VariableRows, at: Array, schema: EventSchema) -> pa.Array:
+    """Return the events of a variable at positions as structs of their attributes; -1 gives null."""
     indices, unbound = _indices(at)
-    arrays = [_taken(rows, name, indices, kinds) for name in attributes]
-    fields = [pa.field(name, array.type) for name, array in zip(attributes, arrays, strict=True)]
+    arrays = []
+    for name in spec.attributes:
+        if name == schema.type_column and spec.type is not None and unbound is None:
+            arrays.append(_repeated(spec.type, schema.columns[name], len(at)))
+        else:
+            arrays.append(_taken(rows, name, indices, schema.columns))
+    fields = [pa.field(name, array.type) for name, array in zip(spec.attributes, arrays, strict=True)]
     mask = None if unbound is None else pa.array(unbound)
     return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
+
+
+def _repeated(type_name: str, kind: pa.DataType, count: int) -> pa.Array:
+    """Return the type of a variable's events: they all have the one it asks for."""
+    if pa.types.is_dictionary(kind):
+        zeros = pa.array(np.zeros(count, np.int32)).cast(kind.index_type)
+        return pa.DictionaryArray.from_arrays(zeros, pa.array([type_name]).cast(kind.value_type))
+    return pa.repeat(pa.scalar(type_name).cast(kind), count)
 
 
 def _taken(rows: pa.Table, name: str, indices: pa.Array, kinds: Mapping[str, pa.DataType]) -> pa.Array:
