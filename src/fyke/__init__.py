@@ -20,9 +20,11 @@ from fyke.api import enumerate_matches, explain, match, matcher, rejected
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
 from fyke.language.query import Query
-from fyke.language.sase import parse
+from fyke.language.relational import RelationalQuery
+from fyke.language.text import parse
 from fyke.limits import Limits
 from fyke.metrics import Metrics, RejectedRowsWarning
+from fyke.program import Program, program
 from fyke.spark.session import prefer_own_interpreter
 from fyke.techniques import Techniques
 
@@ -32,8 +34,10 @@ __all__ = [
     "FykeError",
     "Limits",
     "Metrics",
+    "Program",
     "Query",
     "RejectedRowsWarning",
+    "RelationalQuery",
     "Techniques",
     "enumerate_matches",
     "explain",
@@ -41,6 +45,7 @@ __all__ = [
     "matcher",
     "parse",
     "pattern",
+    "program",
     "reference",
     "rejected",
 ]
