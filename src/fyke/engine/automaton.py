@@ -177,7 +177,7 @@ class AutomatonCall:
             if status == L.LIMIT_MATCHES:
                 raise LimitReached("matches", int(head[L.NODE_EVENT]))
             if status == L.NEED_SCRATCH:
-                self.path = np.zeros(2 * head[L.NODE_DEPTH] + 2, np.int64)
+                self.path = np.zeros(4 * head[L.NODE_DEPTH] + 4, np.int64)
                 self.branches = np.zeros(4 * head[L.NODE_UNIONS] + 4, np.int64)
             else:
                 self._drain()
