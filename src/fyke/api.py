@@ -24,15 +24,16 @@ from fyke.limits import Limits
 from fyke.metrics import Metrics, RejectedRowsWarning
 from fyke.pattern.analyse import analyse
 from fyke.pattern.schema import EventSchema, make_schema, unite_columns
+from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
-from fyke.plan.plan import Plan
+from fyke.plan.plan import LAZY_ENGINES, Plan
 from fyke.plan.pushdown import push_down
 from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
 from fyke.techniques import Techniques
 
-ENGINES = ("auto", "automaton")
+ENGINES = ("auto", "automaton", *LAZY_ENGINES)
 OUTPUTS = ("all", "non_overlap")
 _TYPE_NAMES = ("type", "event_type", "fyke_type", "__fyke_type")
 
@@ -74,7 +75,8 @@ def match(
         ``"all"`` matches, or ``"non_overlap"``: per partition only matches that start after the last
         one reported has ended.
     engine
-        ``"auto"`` or the name of an engine; every engine that can run the query gives the same rows.
+        ``"auto"``, ``"automaton"``, or for skip_till_any_match ``"lazy_chain"`` or ``"lazy_tree"``; every
+        engine that can run the query gives the same rows.
     limits
         Bounds on memory and work, see :class:`fyke.Limits`.
     techniques
@@ -120,7 +122,7 @@ def explain(events: Events, query: str | Query, **options: Any) -> str:
     call = _Call(query, *arguments.values())
     source = call.source(events)
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
-    return explain_plan(call.plan(source).pushed, engine="automaton", output=call.output, rows_by=rows_by)
+    return explain_plan(call.plan(source), rows_by=rows_by)
 
 
 def matcher(query: str | Query, **options: Any) -> Callable[[Events], Any]:
@@ -178,7 +180,7 @@ class _Call:
             tie_breaker,
             time_unit,
         )
-        self.output = output
+        self.output, self.engine = output, engine
         self.functions = {name.lower(): function for name, function in (functions or {}).items()}
         self.arities = {name: _arity(name, function) for name, function in self.functions.items()}
         for name, function in self.functions.items():
@@ -255,7 +257,8 @@ class _Call:
             analysed = analyse(self.query, source.schema, self.limits, infer=infer, functions=self.arities)
             pushed = push_down(analysed, self.output)
             types = spark_prepare.derived_types(frame, pushed)
-        return Plan(pushed, types, self.output, self.limits, self.functions, self.techniques)
+        engine = choose_engine(self.engine, pushed, self.techniques)
+        return Plan(pushed, types, self.output, self.limits, self.functions, self.techniques, engine)
 
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:

@@ -20,12 +20,13 @@ from fyke.engine.kernels.absence import filter_absences
 from fyke.engine.kernels.arrays import Array, Data, Matches
 from fyke.engine.kernels.match_buffer import rebase_positions
 from fyke.engine.kernels.overlap import greedy_cover
+from fyke.engine.lazy import LazySearch, LazySettings
 from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, output_order, robust
 from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
-from fyke.engine.state import Counters, RunState, State, empty_state
+from fyke.engine.state import NO_RUNS, Counters, RunState, State, empty_state
 from fyke.language.ast import Strategy, WindowKind
-from fyke.plan.plan import Plan
+from fyke.plan.plan import LAZY_ENGINES, Plan
 
 _END_OF_TIME = 2**63 - 1
 _NAN = float("nan")  # one object: Python finds it again only as itself
@@ -65,6 +66,7 @@ class Engine:
         ]
         self.names = list(dict.fromkeys(v.name for program in self.programs for v in program.variables))
         self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
+        self.lazy = self._lazy_search(settings)
         arity = self.analysed.functions
         self.compiled = [
             compile_external(name, function, arity[name]) for name, function in plan.functions.items()
@@ -76,6 +78,18 @@ class Engine:
             for (alternative, name), bit in self.plan.pushed.roles_of.items()
             if alternative == number
         }
+
+    def _lazy_search(self, settings: Settings) -> LazySearch | None:
+        plan, schema = self.plan, self.analysed.schema
+        if plan.engine not in LAZY_ENGINES:
+            return None
+        switches = plan.techniques
+        first_chance = switches.absence != "post_processing"
+        lazy = LazySettings(
+            plan.engine == "lazy_tree", switches.order, first_chance, schema.points, plan.limits
+        )
+        roles = [self._roles(number) for number in range(len(self.programs))]
+        return LazySearch(plan.pushed.alternatives, roles, settings, self.names, lazy)
 
     def start(self, schema: pa.Schema) -> State:
         """Return the state before the first event of prepared batches with ``schema``."""
@@ -149,6 +163,8 @@ class Engine:
         self, state: State, feed: Feed, data: Data, ranks: dict[str, int], places: Array, counters: Counters
     ) -> tuple[MatchSet, list[RunState]]:
         found, runs = [], []
+        if self.lazy is not None:
+            return self._read_lazily(self.lazy, feed, data, ranks, counters), [NO_RUNS] * len(self.programs)
         for number, program in enumerate(self.programs):
             call = AutomatonCall(program, ranks, data, self.plan.limits)
             before = state.runs[number] if state.runs else None
@@ -163,6 +179,19 @@ class Engine:
             found.append(numbered)
             runs.append(saved)
         return concat(found), runs
+
+    def _read_lazily(
+        self, lazy: LazySearch, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters
+    ) -> MatchSet:
+        call = lazy.call(feed, data, ranks)
+        found, count = [], 0
+        for chunk in call.chunks():
+            found.append(chunk)
+            count += len(chunk)
+            if count > self.plan.limits.matches:
+                raise limit_error("matches", self.plan.limits.matches, "one call")
+        counters.merge(call.counters())
+        return concat(found)
 
     # --- what may still change --------------------------------------------------------
 
@@ -249,7 +278,7 @@ class Engine:
         """Apply robust selection, absences and the union of alternatives, one by one."""
         segment = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
         keep = np.ones(len(matches), bool)
-        for number, program in enumerate(self.programs):
+        for number in range(len(self.programs)):
             mine = np.flatnonzero(matches.alternative == number)
             if len(mine) == 0:
                 continue
@@ -257,8 +286,8 @@ class Engine:
             chosen = np.ones(len(mine), bool)
             if self.analysed.form.strategy is Strategy.ROBUST:
                 chosen = robust(part)
-            if program.absence_rows:
-                chosen &= self._absent(program, part, segments, segment[mine], data, ranks)
+            if len(self._absences_left(number)):
+                chosen &= self._absent(number, part, segments, segment[mine], data, ranks)
             keep[mine] = chosen
         if not keep.all():
             matches = matches.select(keep)
@@ -266,15 +295,24 @@ class Engine:
             matches = matches.select(~duplicates(matches))
         return matches
 
+    def _absences_left(self, number: int) -> Array:
+        """Return the absences of an alternative that matches are still to be checked for."""
+        outer = [k for k, row in enumerate(self.programs[number].absence_rows) if row[L.ABSENCE_PARENT] < 0]
+        if self.lazy is not None:
+            early = self.lazy.decided_early(number)
+            outer = [row for k, row in enumerate(outer) if k not in early]
+        return np.array(outer, np.int64)
+
     def _absent(
         self,
-        program: Program,
+        alternative: int,
         matches: MatchSet,
         segments: Array,
         segment: Array,
         data: Data,
         ranks: dict[str, int],
     ) -> Array:
+        program = self.programs[alternative]
         call = AutomatonCall(program, ranks, data, self.plan.limits)
         local = np.full(len(self.names), -1, np.int64)
         for number, variable in enumerate(program.variables):
@@ -283,7 +321,8 @@ class Engine:
         keep = np.ones(len(matches), np.uint8)
         call.longest = data.events.shape[1] + int(matches.lengths.max(initial=0)) + 2
         world = call.world(segments, Matches(bindings, matches.offsets))
-        endless = filter_absences(world, segment, len(matches), keep, self.plan.limits.steps)
+        left = by_frequency(self._absences_left(alternative), program, data)
+        endless = filter_absences(world, left, segment, len(matches), keep, self.plan.limits.steps)
         if endless >= 0:
             raise limit_error("steps", self.plan.limits.steps, f"partition number {endless}")
         return keep.astype(bool)
@@ -379,6 +418,20 @@ class Engine:
         waits = self._waits() or self.plan.output == "non_overlap"
         margin = 2 * length if waits else length
         return np.asarray(ordered.events[L.EVENT_END] >= max(feed.now - margin, -(2**63)))
+
+
+def by_frequency(absences: Array, program: Program, data: Data) -> Array:
+    """Return absences in descending frequency of their events ([L] 4.4.1): the likeliest is met first."""
+    if len(absences) < 2:
+        return absences
+    roles = data.events[L.EVENT_ROLES]
+
+    def rate(absence: int) -> int:
+        row = program.absence_rows[absence]
+        names = program.everything[row[L.ABSENCE_VARIABLES] : row[L.ABSENCE_VARIABLES_END]]
+        return min(int(((roles >> program.roles[each.name]) & 1).sum()) for each in names)
+
+    return np.array(sorted(absences.tolist(), key=lambda each: -rate(each)), np.int64)
 
 
 def _keys(rows: pa.Table, partition: list[str]) -> list[tuple[object, ...]]:

@@ -20,6 +20,9 @@ class RunState:
     nodes: Array
 
 
+NO_RUNS = RunState(np.zeros((0, 1), np.int64), np.zeros((0, 1)), np.zeros((0, 4), np.int64))
+
+
 @dataclass(slots=True)
 class Counters:
     """What happened, for ``metrics``: exact numbers, never clocks."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fyke.language.ast import Expression, Strategy
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
-from fyke.plan.plan import every_row_counts
+from fyke.plan.plan import Plan, every_row_counts
 from fyke.plan.pushdown import Pushed, physical
 
 _READS = {
@@ -18,8 +18,9 @@ _READS = {
 }
 
 
-def explain_plan(pushed: Pushed, *, engine: str, output: str, rows_by: str) -> str:
+def explain_plan(plan: Plan, *, rows_by: str) -> str:
     """Return the explanation of a plan; ``rows_by`` says who evaluates what one row decides."""
+    pushed = plan.pushed
     analysed = pushed.analysed
     lines = [str(analysed.query), ""]
     lines += _title("normal form")
@@ -28,7 +29,7 @@ def explain_plan(pushed: Pushed, *, engine: str, output: str, rows_by: str) -> s
             lines.append(f"  alternative {number} of {len(analysed.form.alternatives)}")
         lines += _alternative(alternative)
     lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(pushed)]
-    lines += ["", *_title("matching"), *_matching(pushed, engine, output)]
+    lines += ["", *_title("matching"), *_matching(plan)]
     return "\n".join(lines)
 
 
@@ -106,7 +107,8 @@ def _row_text(expression: Expression) -> str:
     return unparse_expression(expression).replace('"".', "")
 
 
-def _matching(pushed: Pushed, engine: str, output: str) -> list[str]:
+def _matching(plan: Plan) -> list[str]:
+    pushed = plan.pushed
     form = pushed.analysed.form
     apart = pushed.split and form.strategy is not Strategy.STRICT
     schema = pushed.analysed.schema
@@ -117,10 +119,10 @@ def _matching(pushed: Pushed, engine: str, output: str) -> list[str]:
     lines = [
         f"  split by {by}",
         f"  order    {', '.join((schema.end, *schema.tie_breaker))}, then all columns",
-        f"  engine   {engine}",
+        f"  engine   {plan.engine}",
         f"  strategy {form.strategy.value}: {_READS[form.strategy]}",
         f"  window   {window}",
-        f"  output   {output}",
+        f"  output   {plan.output}",
     ]
     if pushed.analysed.output.over_matches:
         lines.append("  then     aggregate over matches")

@@ -13,6 +13,7 @@ from fyke.plan.pushdown import Pushed, physical
 from fyke.techniques import Techniques
 
 ROLES = "__fyke_roles"
+LAZY_ENGINES = ("lazy_chain", "lazy_tree")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Plan:
     limits: Limits = field(default_factory=Limits)
     functions: Mapping[str, Callable[..., float]] = field(default_factory=dict)
     techniques: Techniques = field(default_factory=Techniques)
+    engine: str = "automaton"
 
 
 def every_row_counts(pushed: Pushed) -> bool:

@@ -32,6 +32,7 @@ class World(NamedTuple):
     floats each; ``nodes`` (position, variable, previous, depth) are their bindings; ``loaded`` came
     with the state, ``saved`` go into it.  Matches leave through ``bindings`` and ``offsets``.  What
     follows ``limits`` is scratch: the stack of a condition, and the elements of one substitution.
+    From ``plan`` on it is what the lazy engines need: :mod:`fyke.engine.kernels.lazy`.
     """
 
     program: Array
@@ -71,14 +72,35 @@ class World(NamedTuple):
     after_f: Array
     kept_slots: Array
     kept_lengths: Array
+    plan: Array = np.zeros(1, np.int64)
+    candidates: Array = np.zeros(1, np.int64)
+    ranks: Array = np.zeros((1, 1), np.int64)
+    keys: Array = np.zeros(1, np.int64)
+    entries: Array = np.zeros(1, np.int64)
+    index_heads: Array = np.zeros((1, 1), np.int64)
+    reach: Array = np.zeros((1, 1), np.int64)
+    levels: Array = np.zeros((1, 1), np.int64)
+    intervals: Array = np.zeros((1, 1), np.int64)
+    chosen: Array = np.zeros(1, np.int64)
+    prefix: Array = np.zeros(1, np.int64)
+    kept_i: Array = np.zeros((1, 1), np.int64)
+    kept_f: Array = np.zeros((1, 1), np.float64)
+    out_positions: Array = np.zeros(1, np.int64)
+    out_variables: Array = np.zeros(1, np.int64)
+    out_alternative: Array = np.zeros(1, np.int64)
+    counts: Array = np.zeros(1, np.int64)
 
 
-_FLOATS = {"constants", "cols_f", "values", "runs_f", "loaded_f", "saved_f", "stack_f", "before_f", "after_f"}
+_FLOATS = {
+    "constants", "cols_f", "values", "runs_f", "loaded_f", "saved_f", "stack_f", "before_f", "after_f",
+    "kept_f",
+}  # fmt: skip
 _BYTES = {"valid_i", "valid_f", "nulls"}
 _FLAT = {
     "program", "constants", "values", "addresses", "offsets", "cursor", "limits", "slots", "lengths",
     "stack_i", "stack_f", "nulls", "elements", "bounds", "fill", "places", "before_i", "before_f", "after_i",
-    "after_f", "kept_slots", "kept_lengths",
+    "after_f", "kept_slots", "kept_lengths", "plan", "candidates", "keys", "entries", "chosen", "prefix",
+    "out_positions", "out_variables", "out_alternative", "counts",
 }  # fmt: skip
 
 

@@ -1,0 +1,235 @@
+"""Host side of the lazy engines: evaluation order, one call of the kernel, room, limits ([L] 4, 5, 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fyke.engine.automaton import Feed, limit_error
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels import lazy_layout as Z
+from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.kernels.lazy import run_lazy
+from fyke.engine.kernels.world import World, pack_world
+from fyke.engine.lazy_plan import LazyCompiler, Step, share
+from fyke.engine.lazy_tables import Keys, PlanTables, find_candidates, find_reach
+from fyke.engine.matchset import MatchSet
+from fyke.engine.program import Settings
+from fyke.engine.state import Counters
+from fyke.language.ast import WindowKind
+from fyke.limits import Limits
+from fyke.pattern.normal_form import Alternative
+from fyke.plan.chain_order import chain_order
+
+_LEVELS, _BINDINGS = 64, 1 << 18
+_SLICE_WINDOWS = 16  # of a tree: a slice costs one window that is looked at twice
+
+
+@dataclass(frozen=True, slots=True)
+class LazySettings:
+    """What a plan says about a lazy search."""
+
+    tree: bool
+    order: tuple[str, ...] | None
+    first_chance: bool
+    points: bool
+    limits: Limits
+
+
+class LazySearch:
+    """The lazy search of one plan.  It holds no events: every call gets them."""
+
+    def __init__(
+        self,
+        alternatives: Sequence[Alternative],
+        roles: Sequence[Mapping[str, int]],
+        settings: Settings,
+        names: Sequence[str],
+        lazy: LazySettings,
+    ) -> None:
+        self.alternatives, self.roles, self.settings, self.lazy = alternatives, roles, settings, lazy
+        self.compiler = LazyCompiler(alternatives, roles, settings, names, lazy.first_chance)
+        self.window_kind = L.WINDOW_NONE
+        if settings.window is not None and settings.window_kind is not None:
+            events = settings.window_kind is WindowKind.EVENTS
+            self.window_kind = L.WINDOW_EVENTS if events else L.WINDOW_TIME
+
+    def decided_early(self, number: int) -> tuple[int, ...]:
+        """Return the absences of an alternative that the search itself checks."""
+        return self.compiler.early[number]
+
+    def call(self, feed: Feed, data: Data, ranks: dict[str, int], *, count_only: bool = False) -> LazyCall:
+        """Return a search through the new events of a feed."""
+        used = [
+            bit
+            for number, each in enumerate(self.alternatives)
+            for name, bit in self.roles[number].items()
+            if name in self._searched(number, each)
+        ]
+        candidates = find_candidates(data, used)
+        window = min(self.settings.window or 0, 2**63 - 1)
+        reach = find_reach(data, feed.segments, self.window_kind, window, self.lazy.points)
+        keys = Keys(candidates, self._window_share(reach, feed))
+        tables = PlanTables(candidates, keys, points=self.lazy.points)
+        if self.lazy.tree:
+            for number in range(len(self.alternatives)):
+                tables.add_tree(number, self.compiler.tree(number))
+        else:
+            tables.add_chains(share([self._chain(k, candidates.counts) for k in range(len(self.roles))]))
+        plan = tables.pack(
+            count_only=count_only,
+            accumulates=bool(self.compiler.program.compiler.accumulators),
+            slice_windows=_SLICE_WINDOWS if self.lazy.tree and self.window_kind != L.WINDOW_NONE else 0,
+        )
+        arrays = keys.arrays()
+        shared = {
+            "plan": plan, "candidates": candidates.positions, "ranks": candidates.ranks, "reach": reach,
+            "keys": arrays[0], "entries": arrays[1], "index_heads": arrays[2],
+        }  # fmt: skip
+        return LazyCall(self, feed, data, ranks, shared, tables.most_fast)
+
+    def _searched(self, number: int, alternative: Alternative) -> set[str]:
+        early = (alternative.absences[k].variables[0].name for k in self.decided_early(number))
+        return {*(variable.name for variable in alternative.variables), *early}
+
+    def _chain(self, number: int, counts: Mapping[int, int]) -> list[Step]:
+        alternative, roles = self.alternatives[number], self.roles[number]
+        rates = {variable.name: counts[roles[variable.name]] for variable in alternative.variables}
+        return self.compiler.chain(number, chain_order(alternative, rates, self.lazy.order))
+
+    def _window_share(self, reach: Array, feed: Feed) -> float:
+        """Return which part of the stream a window holds, from a few rows."""
+        rows = reach.shape[1] - 1
+        if rows == 0:
+            return 0.0
+        sample = np.arange(0, rows, max(1, rows // 64))
+        held = reach[Z.REACH_END, sample] - reach[Z.REACH_FIRST, sample]
+        return float(held.sum()) / len(sample) / rows
+
+
+class LazyCall:
+    """One search through the new events, resumed until all matches have left."""
+
+    def __init__(
+        self,
+        search: LazySearch,
+        feed: Feed,
+        data: Data,
+        ranks: dict[str, int],
+        shared: dict[str, Array],
+        most_fast: int,
+    ) -> None:
+        self.program, self.limits = search.compiler.program, search.lazy.limits
+        self.feed, self.data, self.shared = feed, data, shared
+        self.code, self.constants = self.program.pack(ranks)
+        self.cursor = np.zeros(Z.SEEK_SIZE, np.int64)
+        self.cursor[Z.SEEK_SEGMENT] = self.cursor[Z.SEEK_LEVEL] = -1
+        self.cursor[Z.SEEK_ROOT] = 2**62
+        self.counts = np.zeros(len(feed.segments) + 1, np.int64)
+        self.interval_width = most_fast * Z.INTERVAL_SIZE
+        self.longest = len(self.program.everything) + _LEVELS
+        self._make_levels()
+        self._make_output(_BINDINGS)
+        self.small = self._scratch()
+        self._begin_accumulators()
+
+    def _make_levels(self) -> None:
+        longest = self.longest
+        self.levels = np.zeros((longest, Z.LEVEL_SIZE), np.int64)
+        self.intervals = np.zeros((longest, self.interval_width), np.int64)
+        self.kept_i = np.zeros((longest + 1, self.program.run_integers), np.int64)
+        self.kept_f = np.zeros((longest + 1, self.program.run_floats), np.float64)
+
+    def _make_output(self, bindings: int) -> None:
+        self.out = {
+            "out_positions": np.zeros(bindings, np.int64),
+            "out_variables": np.zeros(bindings, np.int64),
+            "out_alternative": np.zeros(bindings, np.int64),
+            "offsets": np.zeros(bindings, np.int64),
+        }
+
+    def _scratch(self) -> dict[str, Array]:
+        variables, depth = len(self.program.everything), self.program.compiler.depth + 1
+        numbers, reals = self.program.run_integers, self.program.run_floats
+        sizes = {
+            "slots": 4 * variables, "kept_slots": 4 * variables, "lengths": variables,
+            "kept_lengths": variables,
+            "stack_i": depth, "bounds": variables + 1, "fill": variables + 1, "places": variables + 1,
+            "before_i": numbers, "after_i": numbers, "chosen": variables,
+        }  # fmt: skip
+        scratch: dict[str, Array] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
+        scratch |= {"stack_f": np.zeros(depth), "before_f": np.zeros(reals), "after_f": np.zeros(reals)}
+        return {**scratch, "nulls": np.zeros(depth, np.uint8)}
+
+    def _begin_accumulators(self) -> None:
+        """Empty the accumulators at the foot of the stack: of nothing there is no least, and no greatest."""
+        for acc in self.program.compiler.accumulators.values():
+            if acc.kind in (L.ACC_MIN, L.ACC_MAX):
+                self.kept_i[0, acc.slot] = -1
+
+    def _held(self) -> World:
+        """Return everything the kernel works on; ``self`` keeps the arrays alive."""
+        nothing = np.zeros((1, 1), np.int64)
+        limits = np.array([self.limits.runs, self.limits.buffer_nodes, self.limits.steps], np.int64)
+        arrays: dict[str, Any] = {
+            **dict.fromkeys(("runs_i", "nodes", "loaded_i", "saved_i", "bindings"), nothing),
+            **dict.fromkeys(("runs_f", "loaded_f", "saved_f"), np.zeros((1, 1))),
+            **dict(zip(Data._fields, self.data, strict=True)),
+            **self.shared, **self.out, **self.small,
+            "program": self.code, "constants": self.constants, "segments": self.feed.segments,
+            "cursor": self.cursor, "limits": limits, "elements": np.zeros(self.longest, np.int64),
+            "prefix": np.zeros(2 * self.longest, np.int64), "levels": self.levels,
+            "intervals": self.intervals, "kept_i": self.kept_i, "kept_f": self.kept_f, "counts": self.counts,
+        }  # fmt: skip
+        self.held = World(**arrays)
+        return self.held
+
+    def chunks(self) -> Iterator[MatchSet]:
+        """Search; yield the matches in chunks of bounded size."""
+        self.feed.segments = np.ascontiguousarray(self.feed.segments)
+        world = pack_world(self._held())
+        while True:
+            status = run_lazy(world)
+            if self.cursor[Z.SEEK_MATCHES]:
+                yield self._drain()
+            if status == L.DONE:
+                return
+            if status == L.LIMIT_STEPS:
+                partition = f"partition number {self.cursor[Z.SEEK_SEGMENT]}"
+                raise limit_error("steps", self.limits.steps, partition)
+            if status == L.NEED_SCRATCH:
+                self._grow_levels()
+                world = pack_world(self._held())
+            elif self.longest >= len(self.out["out_positions"]):
+                self._make_output(2 * self.longest)
+                world = pack_world(self._held())
+
+    def _drain(self) -> MatchSet:
+        count, bindings = int(self.cursor[Z.SEEK_MATCHES]), int(self.cursor[Z.SEEK_BINDINGS])
+        self.cursor[Z.SEEK_MATCHES] = self.cursor[Z.SEEK_BINDINGS] = 0
+        return MatchSet(
+            self.out["out_positions"][:bindings].copy(),
+            self.out["out_variables"][:bindings].copy(),
+            self.out["offsets"][: count + 1].copy(),
+            self.out["out_alternative"][:count].copy(),
+        )
+
+    def _grow_levels(self) -> None:
+        old = (self.levels, self.intervals, self.kept_i, self.kept_f)
+        self.longest *= 2
+        self._make_levels()
+        for kept, grown in zip(old, (self.levels, self.intervals, self.kept_i, self.kept_f), strict=True):
+            grown[: len(kept)] = kept
+
+    def counters(self) -> Counters:
+        """Return what the search has counted."""
+        cursor = self.cursor
+        return Counters(
+            condition_evaluations=int(cursor[Z.SEEK_EVALUATIONS]),
+            bindings_tried=int(cursor[Z.SEEK_TRIED]),
+            runs_created=int(cursor[Z.SEEK_OPENED]),
+            peak_runs=int(cursor[Z.SEEK_DEEPEST]),
+        )

@@ -1,0 +1,261 @@
+"""Steps and events to the arrays of the lazy kernel: candidates, keys, indexes, the plan as integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels import lazy_layout as Z
+from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.kernels.reach import measure_reach
+from fyke.engine.lazy_plan import Column, Fast, Lack, Node, Step, Test
+
+_INDEX_FROM = 16  # candidates in a window from which on an index of an equality pays
+
+
+@dataclass(slots=True)
+class Candidates:
+    """The rows that can play each role, sorted: what all alternatives share.
+
+    ``starts`` says where the candidates of a role bit begin in ``positions``; row k of ``ranks`` is how
+    many of them are in front of each row.
+    """
+
+    data: Data
+    starts: dict[int, int]
+    rows: dict[int, int]
+    positions: Array
+    ranks: Array
+    counts: dict[int, int]
+
+    def of(self, role: int) -> Array:
+        """Return the candidates of a role."""
+        begin = self.starts[role]
+        return self.positions[begin : begin + self.counts[role]]
+
+
+def find_candidates(data: Data, roles: Iterable[int]) -> Candidates:
+    """Return the candidates of roles."""
+    bits = list(dict.fromkeys(roles))
+    events = data.events[L.EVENT_ROLES]
+    ranks = np.zeros((max(1, len(bits)), len(events) + 1), np.int64)
+    starts, counts, parts, total = {}, {}, [], 0
+    for row, bit in enumerate(bits):
+        plays = (events >> bit) & 1
+        np.cumsum(plays, out=ranks[row, 1:])
+        parts.append(np.flatnonzero(plays))
+        starts[bit], counts[bit] = total, len(parts[-1])
+        total += len(parts[-1])
+    positions = np.concatenate([*parts, np.zeros(1, np.int64)])
+    return Candidates(data, starts, {bit: row for row, bit in enumerate(bits)}, positions, ranks, counts)
+
+
+def find_reach(data: Data, segments: Array, kind: int, window: int, points: bool) -> Array:
+    """Return how far every row reaches, see :mod:`fyke.engine.kernels.reach`."""
+    rows = data.events.shape[1]
+    reach = np.zeros((Z.REACH_SIZE, rows + 1), np.int64)
+    scratch = np.zeros((2, 1 if points else rows), np.int64)
+    measure_reach(data.events, segments, kind, window, points, scratch, reach)
+    return reach
+
+
+@dataclass(slots=True)
+class Keys:
+    """Attributes of candidates as integers that compare as the attributes do; null is the smallest."""
+
+    candidates: Candidates
+    window_share: float
+    parts: list[Array] = field(default_factory=list)
+    places: dict[Column, int] = field(default_factory=dict)
+    length: int = 0
+    whole: dict[tuple[str, int], Array] = field(default_factory=dict)
+    index_parts: list[Array] = field(default_factory=list)
+    index_length: int = 0
+    heads: dict[tuple[Column, Column], int] = field(default_factory=dict)
+    head_rows: list[list[int]] = field(default_factory=list)
+
+    def place(self, column: Column) -> int:
+        """Return where the keys of a role's candidates begin."""
+        if column not in self.places:
+            role, store, number = column
+            self.places[column] = self.length
+            self.parts.append(self._column(store, number)[self.candidates.of(role)])
+            self.length += len(self.parts[-1])
+        return self.places[column]
+
+    def of(self, column: Column) -> Array:
+        """Return the keys of a role's candidates."""
+        place = self.place(column)
+        return self.parts[list(self.places).index(column)] if place >= 0 else np.zeros(0, np.int64)
+
+    def _column(self, store: str, number: int) -> Array:
+        data = self.candidates.data
+        if (store, number) not in self.whole:
+            if store == "i":
+                keys, valid = self._integers()[number], data.valid_i[number]
+            else:
+                keys, valid = float_keys(data.cols_f[number]), data.valid_f[number]
+            self.whole[store, number] = keys if valid.all() else np.where(valid, keys, Z.NULL_KEY)
+        return self.whole[store, number]
+
+    def _integers(self) -> Array:
+        """Return the integer columns, as ranks if the smallest integer, which stands for null, is a value."""
+        columns = self.candidates.data.cols_i
+        if columns.size and bool((columns == Z.NULL_KEY).any()):
+            return np.asarray(np.unique(columns, return_inverse=True)[1].reshape(columns.shape), np.int64)
+        return columns
+
+    def index(self, fast: Fast) -> int:
+        """Return the index of an equality, -1 where windows hold so few candidates that none pays."""
+        in_window = self.candidates.counts[fast.new[0]] * self.window_share
+        if fast.operator != 0 or in_window < _INDEX_FROM:
+            return -1
+        key = (fast.new, fast.old)
+        if key not in self.heads:
+            self.heads[key] = len(self.head_rows)
+            self.head_rows.append(self._build_index(self.of(fast.new), self.of(fast.old)))
+        return self.heads[key]
+
+    def _build_index(self, new: Array, old: Array) -> list[int]:
+        values, codes = np.unique(new, return_inverse=True)
+        sought = np.searchsorted(values, old) if len(values) else np.zeros(len(old), np.int64)
+        found = np.minimum(sought, max(0, len(values) - 1))
+        matching = values[found] == old if len(values) else np.zeros(len(old), bool)
+        starts = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(values)))))
+        places = np.argsort(codes, kind="stable")
+        row = []
+        for part in (np.where(matching, found, -1), starts, places):
+            row.append(self.index_length)
+            self.index_parts.append(np.asarray(part, np.int64))
+            self.index_length += len(part)
+        return row
+
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Return all keys, all index entries, and the heads of the indexes."""
+        one = np.zeros(1, np.int64)
+        heads = np.array(self.head_rows or [[0] * Z.INDEX_SIZE], np.int64)
+        return np.concatenate([*self.parts, one]), np.concatenate([*self.index_parts, one]), heads
+
+
+def float_keys(values: Array) -> Array:
+    """Return integers in the order of floats: -0.0 is 0.0, NaN is one value and greatest."""
+    bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+class PlanTables:
+    """Lays steps out as the integers the kernel reads."""
+
+    def __init__(self, candidates: Candidates, keys: Keys, *, points: bool) -> None:
+        self.candidates, self.keys, self.points = candidates, keys, points
+        self.steps: list[list[int]] = []
+        self.lists: list[int] = []
+        self.fast: list[list[int]] = []
+        self.tests: list[list[int]] = []
+        self.lacks: list[list[int]] = []
+        self.children: list[int] = []
+        self.accepts: list[int] = []
+        self.choices: list[list[int]] = []
+        self.roots = 0
+        self.most_fast = 1
+
+    def add_chains(self, roots: Sequence[Node]) -> None:
+        """Lay out the steps of shared chains; the first children are the roots."""
+        self.children = [0] * len(roots)
+        self.roots = len(roots)
+        waiting = [(node, place) for place, node in enumerate(roots)]
+        while waiting:
+            node, place = waiting.pop()
+            self.children[place] = len(self.steps)
+            row = self._step(node.step)
+            first = len(self.children)
+            self.children += [0] * len(node.children)
+            waiting += [(child, first + k) for k, child in enumerate(node.children)]
+            row[Z.STEP_CHILDREN], row[Z.STEP_CHILDREN_END] = first, first + len(node.children)
+            row[Z.STEP_ACCEPT] = len(self.accepts)
+            self.accepts += node.accepts
+            row[Z.STEP_ACCEPT_END] = len(self.accepts)
+            row[Z.STEP_LEAF] = int(row[Z.STEP_PLAIN] and not node.children and len(node.accepts) == 1)
+
+    def add_tree(self, number: int, steps: Sequence[Step]) -> None:
+        """Lay out the steps of an alternative whose order is open."""
+        first = len(self.steps)
+        for step in steps:
+            self._step(step)[Z.STEP_ALTERNATIVE] = len(self.choices)
+        singles = sum(step.bit for step in steps if not step.group)
+        everything = sum(step.bit for step in steps)
+        self.choices.append([first, len(self.steps), everything, singles, number])
+        self.roots = len(self.choices)
+
+    def _step(self, step: Step) -> list[int]:
+        row = [0] * Z.STEP_SIZE
+        row[Z.STEP_VARIABLE], row[Z.STEP_GROUP] = step.variable, int(step.group)
+        row[Z.STEP_ROLE] = self.candidates.rows[step.role]
+        row[Z.STEP_CANDIDATES] = self.candidates.starts[step.role]
+        row[Z.STEP_MINIMUM], row[Z.STEP_MAXIMUM] = step.minimum, step.maximum
+        row[Z.STEP_BEFORE : Z.STEP_BEFORE + 2] = self._list(step.before)
+        row[Z.STEP_AFTER : Z.STEP_AFTER + 2] = self._list(step.after)
+        row[Z.STEP_SAME] = int(step.same)
+        row[Z.STEP_FAST : Z.STEP_FAST + 2] = self._fast(step.fast)
+        row[Z.STEP_CHECKS : Z.STEP_CHECKS + 2] = self._tests(step.tests)
+        row[Z.STEP_CLOSE : Z.STEP_CLOSE + 2] = self._tests(step.close)
+        row[Z.STEP_ABSENCES : Z.STEP_ABSENCES + 2] = self._lacks(step.lacks)
+        row[Z.STEP_BIT] = step.bit
+        row[Z.STEP_PLAIN] = int(step.plain and self.points)
+        self.steps.append(row)
+        return row
+
+    def _list(self, variables: Sequence[int]) -> list[int]:
+        first = len(self.lists)
+        self.lists += variables
+        return [first, len(self.lists)]
+
+    def _fast(self, comparisons: Sequence[Fast], *, indexed: bool = True) -> list[int]:
+        first = len(self.fast)
+        self.most_fast = max(self.most_fast, len(comparisons))
+        for each in comparisons:
+            places = [self.keys.place(each.new), each.other, self.keys.place(each.old)]
+            index = self.keys.index(each) if indexed else -1
+            self.fast.append([*places, each.operator, int(each.lagged), index])
+        return [first, len(self.fast)]
+
+    def _tests(self, tests: Sequence[Test]) -> list[int]:
+        first = len(self.tests)
+        self.tests += [[each.condition, each.mode, each.needs] for each in tests]
+        return [first, len(self.tests)]
+
+    def _lacks(self, lacks: Sequence[Lack]) -> list[int]:
+        first = len(self.lacks)
+        for lack in lacks:
+            role = [self.candidates.rows[lack.role], self.candidates.starts[lack.role]]
+            lists = [*self._list(lack.before), *self._list(lack.after), 0, 0]
+            conditions = [*self._fast(lack.fast, indexed=False), *self._tests(lack.tests)]
+            self.lacks.append([lack.variable, *role, *lists, *conditions, lack.needs])
+        return [first, len(self.lacks)]
+
+    def pack(self, *, count_only: bool, accumulates: bool, slice_windows: int) -> Array:
+        """Return the plan as one array."""
+        head = [0] * Z.PLAN_SIZE
+        head[Z.PLAN_ROOTS], head[Z.PLAN_POINTS] = self.roots, int(self.points)
+        head[Z.PLAN_TREE] = int(bool(self.choices))
+        head[Z.PLAN_COUNT_ONLY], head[Z.PLAN_ACCUMULATES] = int(count_only), int(accumulates)
+        head[Z.PLAN_SLICE] = slice_windows
+        body: list[int] = []
+        tables: list[tuple[int, Sequence[Sequence[int]]]] = [
+            (Z.PLAN_STEPS, self.steps),
+            (Z.PLAN_LIST, [self.lists]),
+            (Z.PLAN_FAST, self.fast),
+            (Z.PLAN_CHECKS, self.tests),
+            (Z.PLAN_ABSENCES, self.lacks),
+            (Z.PLAN_CHILDREN, [self.children]),
+            (Z.PLAN_ACCEPT, [self.accepts]),
+            (Z.PLAN_ALTERNATIVES, self.choices),
+        ]
+        for place, rows in tables:
+            head[place] = Z.PLAN_SIZE + len(body)
+            for row in rows:
+                body.extend(row)
+        return np.array([*head, *body, 0], np.int64)
