@@ -25,7 +25,9 @@ from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, outpu
 from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
 from fyke.engine.state import NO_RUNS, Counters, RunState, State, empty_state
+from fyke.engine.tally import Tally
 from fyke.language.ast import Strategy, WindowKind
+from fyke.plan.counting import Counting
 from fyke.plan.plan import LAZY_ENGINES, Plan
 
 _END_OF_TIME = 2**63 - 1
@@ -40,6 +42,7 @@ class Found:
     rows: pa.Table
     events: Array
     counters: Counters
+    tally: pa.Table | None = None
 
 
 class Engine:
@@ -67,6 +70,7 @@ class Engine:
         self.names = list(dict.fromkeys(v.name for program in self.programs for v in program.variables))
         self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
         self.lazy = self._lazy_search(settings)
+        self.tally = Tally(plan) if isinstance(plan.counting, Counting) else None
         arity = self.analysed.functions
         self.compiled = [
             compile_external(name, function, arity[name]) for name, function in plan.functions.items()
@@ -137,8 +141,9 @@ class Engine:
             ready, last_ends = self._non_overlap(ready, ordered, state, feed)
         else:
             ready, chosen, last_ends = chosen, no_matches(), None
-        counters.matches = len(ready)
-        found = Found(ready, ordered.table, ordered.events, counters)
+        tally = None if self.tally is None else self.tally.rows(ordered.table, segments)
+        counters.matches += len(ready)
+        found = Found(ready, ordered.table, ordered.events, counters, tally)
         return self._keep(ordered, read, segments, feed, runs, waiting, chosen, last_ends), found
 
     def _without_late(self, state: State, batch: pa.Table, counters: Counters) -> pa.Table:
@@ -183,7 +188,7 @@ class Engine:
     def _read_lazily(
         self, lazy: LazySearch, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters
     ) -> MatchSet:
-        call = lazy.call(feed, data, ranks)
+        call = lazy.call(feed, data, ranks, count_only=self.tally is not None)
         found, count = [], 0
         for chunk in call.chunks():
             found.append(chunk)
@@ -191,6 +196,9 @@ class Engine:
             if count > self.plan.limits.matches:
                 raise limit_error("matches", self.plan.limits.matches, "one call")
         counters.merge(call.counters())
+        if self.tally is not None:
+            self.tally.counts = call.counts[:-1]
+            counters.matches = int(call.counts.sum())
         return concat(found)
 
     # --- what may still change --------------------------------------------------------
@@ -457,6 +465,9 @@ def _segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
 
 def _tied_rows(ordered: Ordered, segments: Array) -> int:
     """Count the relevant rows read now that share their time with another one of their partition."""
+    ends = ordered.events[L.EVENT_END]
+    if not bool((ends[1:] == ends[:-1]).any()):
+        return 0
     read = np.zeros(ordered.events.shape[1] + 1, np.int64)
     np.add.at(read, segments[:, 1], 1)
     np.add.at(read, segments[:, 2], -1)

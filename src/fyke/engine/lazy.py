@@ -107,7 +107,8 @@ class LazySearch:
             return 0.0
         sample = np.arange(0, rows, max(1, rows // 64))
         held = reach[Z.REACH_END, sample] - reach[Z.REACH_FIRST, sample]
-        return float(held.sum()) / len(sample) / rows
+        part: float = held.sum() / len(sample) / rows
+        return part
 
 
 class LazyCall:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.program import Program, Settings
-from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
+from fyke.pattern.normal_form import Alternative, Condition, Variable
+from fyke.plan.early_absences import depends_on, early_absences, may_be_one, nearest
 
 Column = tuple[int, str, int]  # role bit, "i" or "f", number of the column
 _FLIPPED = {0: 0, 1: 1, 2: 4, 3: 5, 4: 2, 5: 3}
@@ -99,7 +100,7 @@ class LazyCompiler:
         first_chance: bool,
     ) -> None:
         self.alternatives, self.roles = alternatives, roles
-        self.early = [_early(each) if first_chance else () for each in alternatives]
+        self.early = [early_absences(each) if first_chance else () for each in alternatives]
         merged = self._merged(names)
         every = {name: bit for each in reversed(roles) for name, bit in each.items()}
         self.program = Program(merged, every, settings)
@@ -169,9 +170,9 @@ class LazyCompiler:
             variable.group,
             variable.minimum,
             L.UNBOUNDED if variable.maximum is None else variable.maximum,
-            tuple(numbers[u] for u in _nearest([u for u in others if (u, name) in order], order, bits, 1)),
-            tuple(numbers[u] for u in _nearest([u for u in others if (name, u) in order], order, bits, 0)),
-            any(_may_be_one(variables[u], variable) for u in apart),
+            tuple(numbers[u] for u in nearest([u for u in others if (u, name) in order], order, bits, 1)),
+            tuple(numbers[u] for u in nearest([u for u in others if (name, u) in order], order, bits, 0)),
+            any(may_be_one(variables[u], variable) for u in apart),
             tuple(sorted(fast, key=lambda each: (each.operator != 0, each.operator == 1))),
             tuple(sorted(tests, key=lambda each: (each.mode & Z.MODE_EVERY, self._cost(each)))),
             tuple(sorted(close, key=self._cost)),
@@ -229,7 +230,7 @@ class LazyCompiler:
         variables = {variable.name: variable for variable in alternative.variables}
         for k in self.early[number]:
             absence = alternative.absences[k]
-            needed = _depends(alternative, absence)
+            needed = depends_on(alternative, absence)
             if name not in needed or not needed <= present:
                 continue
             variable = absence.variables[0]
@@ -248,8 +249,8 @@ class LazyCompiler:
                 Lack(
                     numbers[variable.name],
                     self.roles[number][variable.name],
-                    tuple(numbers[u] for u in _nearest(before, order, {}, 1)),
-                    tuple(numbers[u] for u in _nearest(after, order, {}, 0)),
+                    tuple(numbers[u] for u in nearest(before, order, {}, 1)),
+                    tuple(numbers[u] for u in nearest(after, order, {}, 0)),
                     tuple(fast),
                     tuple(tests),
                     sum(bits.get(each, 0) for each in needed),
@@ -272,56 +273,3 @@ def share(chains: Sequence[Sequence[Step]]) -> list[Node]:
             if place == len(steps) - 1:
                 node.accepts.append(number)
     return roots
-
-
-def _nearest(
-    names: Sequence[str], order: frozenset[tuple[str, str]], bits: Mapping[str, int], side: int
-) -> list[str]:
-    """Return those variables that the others do not make superfluous; all of them in a tree."""
-    if bits:
-        return list(names)
-    if side:
-        return [u for u in names if not any((u, other) in order for other in names)]
-    return [u for u in names if not any((other, u) in order for other in names)]
-
-
-def _may_be_one(left: Variable, right: Variable) -> bool:
-    """Say whether one event could be bound to both variables."""
-    return left.type is None or right.type is None or left.type == right.type
-
-
-def _early(alternative: Alternative) -> tuple[int, ...]:
-    """Return the absences that are decided once some single variables are bound, whatever else is.
-
-    Such an absence is of one event, and single variables are ordered before and after it: then it lies
-    within the window whenever they do.
-    """
-    groups = {variable.name for variable in alternative.variables if variable.group}
-    found = []
-    for k, absence in enumerate(alternative.absences):
-        if len(absence.variables) != 1 or absence.absences:
-            continue
-        variable = absence.variables[0]
-        if variable.group or (variable.minimum, variable.maximum) != (1, 1):
-            continue
-        names = {each.name for each in alternative.variables}
-        between = any((u, variable.name) in alternative.order for u in names)
-        between &= any((variable.name, u) in alternative.order for u in names)
-        if between and not _depends(alternative, absence) & groups:
-            found.append(k)
-    return tuple(found)
-
-
-def _depends(alternative: Alternative, absence: Absence) -> set[str]:
-    """Return the variables an absence of one event depends on ([L] 4.4.2, DEP)."""
-    order, (absent,) = alternative.order, absence.variables
-    names = [variable.name for variable in alternative.variables]
-    needed = set(_nearest([u for u in names if (u, absent.name) in order], order, {}, 1))
-    needed |= set(_nearest([u for u in names if (absent.name, u) in order], order, {}, 0))
-    for condition in absence.conditions:
-        needed |= condition.variables - {absent.name}
-    for variable in alternative.variables:
-        apart = (variable.name, absent.name) not in order and (absent.name, variable.name) not in order
-        if apart and _may_be_one(variable, absent):
-            needed.add(variable.name)
-    return needed

@@ -10,6 +10,12 @@ import numpy as np
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.kernels.candidates import (
+    count_roles,
+    gather_floats,
+    gather_integers,
+    list_candidates,
+)
 from fyke.engine.kernels.reach import measure_reach
 from fyke.engine.lazy_plan import Column, Fast, Lack, Node, Step, Test
 
@@ -39,24 +45,29 @@ class Candidates:
 
 def find_candidates(data: Data, roles: Iterable[int]) -> Candidates:
     """Return the candidates of roles."""
-    bits = list(dict.fromkeys(roles))
+    bits = np.array(list(dict.fromkeys(roles)) or [0], np.int64)
     events = data.events[L.EVENT_ROLES]
-    ranks = np.zeros((max(1, len(bits)), len(events) + 1), np.int64)
-    starts, counts, parts, total = {}, {}, [], 0
-    for row, bit in enumerate(bits):
-        plays = (events >> bit) & 1
-        np.cumsum(plays, out=ranks[row, 1:])
-        parts.append(np.flatnonzero(plays))
-        starts[bit], counts[bit] = total, len(parts[-1])
-        total += len(parts[-1])
-    positions = np.concatenate([*parts, np.zeros(1, np.int64)])
-    return Candidates(data, starts, {bit: row for row, bit in enumerate(bits)}, positions, ranks, counts)
+    ranks = np.empty((len(bits), len(events) + 1), np.int64)
+    counts = np.zeros(len(bits), np.int64)
+    count_roles(events, bits, ranks, counts)
+    starts = np.concatenate(([0], np.cumsum(counts + 1)))
+    positions = np.empty(starts[-1] + 1, np.int64)
+    list_candidates(ranks, counts, starts, positions)
+    numbered = dict(enumerate(bits.tolist()))
+    return Candidates(
+        data,
+        {bit: int(starts[row]) for row, bit in numbered.items()},
+        {bit: row for row, bit in numbered.items()},
+        positions,
+        ranks,
+        {bit: int(counts[row]) for row, bit in numbered.items()},
+    )
 
 
 def find_reach(data: Data, segments: Array, kind: int, window: int, points: bool) -> Array:
     """Return how far every row reaches, see :mod:`fyke.engine.kernels.reach`."""
     rows = data.events.shape[1]
-    reach = np.zeros((Z.REACH_SIZE, rows + 1), np.int64)
+    reach = np.empty((Z.REACH_SIZE, rows + 1), np.int64)
     scratch = np.zeros((2, 1 if points else rows), np.int64)
     measure_reach(data.events, segments, kind, window, points, scratch, reach)
     return reach
@@ -68,10 +79,9 @@ class Keys:
 
     candidates: Candidates
     window_share: float
-    parts: list[Array] = field(default_factory=list)
     places: dict[Column, int] = field(default_factory=dict)
     length: int = 0
-    whole: dict[tuple[str, int], Array] = field(default_factory=dict)
+    integers: list[Array] = field(default_factory=list)
     index_parts: list[Array] = field(default_factory=list)
     index_length: int = 0
     heads: dict[tuple[Column, Column], int] = field(default_factory=dict)
@@ -80,33 +90,32 @@ class Keys:
     def place(self, column: Column) -> int:
         """Return where the keys of a role's candidates begin."""
         if column not in self.places:
-            role, store, number = column
             self.places[column] = self.length
-            self.parts.append(self._column(store, number)[self.candidates.of(role)])
-            self.length += len(self.parts[-1])
+            self.length += self.candidates.counts[column[0]]
         return self.places[column]
 
     def of(self, column: Column) -> Array:
         """Return the keys of a role's candidates."""
-        place = self.place(column)
-        return self.parts[list(self.places).index(column)] if place >= 0 else np.zeros(0, np.int64)
+        keys = np.empty(self.candidates.counts[column[0]], np.int64)
+        self._gather(column, keys)
+        return keys
 
-    def _column(self, store: str, number: int) -> Array:
-        data = self.candidates.data
-        if (store, number) not in self.whole:
-            if store == "i":
-                keys, valid = self._integers()[number], data.valid_i[number]
-            else:
-                keys, valid = float_keys(data.cols_f[number]), data.valid_f[number]
-            self.whole[store, number] = keys if valid.all() else np.where(valid, keys, Z.NULL_KEY)
-        return self.whole[store, number]
+    def _gather(self, column: Column, keys: Array) -> None:
+        role, store, number = column
+        data, positions = self.candidates.data, self.candidates.of(role)
+        if store == "f":
+            gather_floats(data.cols_f[number], data.valid_f[number], positions, Z.NULL_KEY, keys)
+        else:
+            gather_integers(self._integers()[number], data.valid_i[number], positions, Z.NULL_KEY, keys)
 
     def _integers(self) -> Array:
         """Return the integer columns, as ranks if the smallest integer, which stands for null, is a value."""
-        columns = self.candidates.data.cols_i
-        if columns.size and bool((columns == Z.NULL_KEY).any()):
-            return np.asarray(np.unique(columns, return_inverse=True)[1].reshape(columns.shape), np.int64)
-        return columns
+        if not self.integers:
+            columns = self.candidates.data.cols_i
+            if columns.size and int(columns.min()) == Z.NULL_KEY:
+                columns = np.unique(columns, return_inverse=True)[1].reshape(columns.shape).astype(np.int64)
+            self.integers = [columns]
+        return self.integers[0]
 
     def index(self, fast: Fast) -> int:
         """Return the index of an equality, -1 where windows hold so few candidates that none pays."""
@@ -135,15 +144,11 @@ class Keys:
 
     def arrays(self) -> tuple[Array, Array, Array]:
         """Return all keys, all index entries, and the heads of the indexes."""
-        one = np.zeros(1, np.int64)
+        keys = np.empty(self.length + 1, np.int64)
+        for column, place in self.places.items():
+            self._gather(column, keys[place : place + self.candidates.counts[column[0]]])
         heads = np.array(self.head_rows or [[0] * Z.INDEX_SIZE], np.int64)
-        return np.concatenate([*self.parts, one]), np.concatenate([*self.index_parts, one]), heads
-
-
-def float_keys(values: Array) -> Array:
-    """Return integers in the order of floats: -0.0 is 0.0, NaN is one value and greatest."""
-    bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.int64)
-    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+        return keys, np.concatenate([*self.index_parts, np.zeros(1, np.int64)]), heads
 
 
 class PlanTables:

@@ -86,7 +86,17 @@ def _roles(table: pa.Table, pushed: Pushed) -> Array:
         )
         numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         codes = {str(value): code for code, value in enumerate(encoded.dictionary.to_pylist())}
+    plain = [role for role in pushed.roles if not role.conditions]
+    if type_column is not None and plain:
+        # One row of bits per type, and one for rows of any other.
+        by_type = np.zeros(len(codes) + 1, np.int64)
+        for role in plain:
+            by_type[slice(None) if role.type is None else codes.get(role.type, -1)] |= 1 << role.bit
+        by_type[-1] = sum(1 << role.bit for role in plain if role.type is None)
+        roles = by_type[numbers]
     for role in pushed.roles:
+        if type_column is not None and not role.conditions:
+            continue
         holds = np.ones(table.num_rows, bool)
         if role.type is not None and type_column is not None:
             holds = numbers == codes.get(role.type, -2)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.aggregates import aggregate_rows, as_averaged, grouped, split_aggregates
+from fyke.engine.aggregates import aggregate_rows, as_averaged, grouped
 from fyke.engine.engine import Found
 from fyke.engine.evaluate import Column, apply, evaluate
 from fyke.engine.identity import match_ids
@@ -18,6 +18,8 @@ from fyke.engine.matchset import MatchSet, no_matches
 from fyke.language.ast import Call, Expression, Index, Length, Reference, walk
 from fyke.pattern.check import is_aggregate
 from fyke.pattern.returns import END, MATCH_ID, START
+from fyke.plan.counting import Counting
+from fyke.plan.match_aggregates import split_aggregates
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import physical
 
@@ -52,13 +54,16 @@ class ResultBuilder:
 
     def rows(self, found: Found) -> pa.Table:
         """Return one row per match: the result, or what :meth:`finish` aggregates."""
+        if found.tally is not None:
+            return found.tally.cast(self.schema)
         return self._rows(found.matches, found.rows, found.events).cast(self.schema)
 
     def finish(self, rows: pa.Table) -> pa.Table:
         """Turn the rows of all matches into the result of a query with aggregates over matches."""
         if not self.output.over_matches:
             return rows
-        return aggregate_rows(rows, self.analysed.form.partition, self.output)
+        tallied = isinstance(self.plan.counting, Counting)
+        return aggregate_rows(rows, self.analysed.form.partition, self.output, tallied=tallied)
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:
         values = _Values(matches, rows, self.variables, self.plan.functions)

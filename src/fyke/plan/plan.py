@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from fyke.language.ast import Strategy, WindowKind
 from fyke.limits import Limits
+from fyke.plan.counting import Counting, plan_counting
 from fyke.plan.pushdown import Pushed, physical
 from fyke.techniques import Techniques
 
@@ -31,6 +32,14 @@ class Plan:
     functions: Mapping[str, Callable[..., float]] = field(default_factory=dict)
     techniques: Techniques = field(default_factory=Techniques)
     engine: str = "automaton"
+
+    @property
+    def counting(self) -> Counting | str:
+        """How aggregates over matches are computed without rows of matches, or why they are not."""
+        if self.engine not in LAZY_ENGINES:
+            return f"the {self.engine} lists matches"
+        first_chance = self.techniques.absence != "post_processing"
+        return plan_counting(self.pushed, self.output, first_chance=first_chance)
 
 
 def every_row_counts(pushed: Pushed) -> bool:

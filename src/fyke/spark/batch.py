@@ -11,13 +11,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
-from fyke.engine.aggregates import split_aggregates
 from fyke.engine.engine import Engine
 from fyke.engine.order import partition_codes, times
 from fyke.engine.result import ResultBuilder
 from fyke.engine.state import State
 from fyke.engine.warm import warm_up
 from fyke.language.ast import Strategy
+from fyke.plan.counting import Counting
+from fyke.plan.match_aggregates import combine_tallies, split_aggregates
 from fyke.plan.plan import Plan, prepared_columns
 from fyke.spark.expression import quote, to_sql
 from fyke.spark.prepare import distributed, prepared
@@ -49,11 +50,17 @@ def match_frame(frame: DataFrame, plan: Plan) -> DataFrame:
 def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder) -> DataFrame:
     """Aggregate over matches with Spark's own operators."""
     analysed = plan.pushed.analysed
-    aggregates, items = split_aggregates(plan.pushed.output)
+    tallied = isinstance(plan.counting, Counting)
+    aggregates, items = (combine_tallies if tallied else split_aggregates)(plan.pushed.output)
     # The types are those of the result on a table without rows: Spark has others for sums of decimals.
     finished = builder.finish(builder.schema.empty_table()).schema
     partition = [F.col(quote(name)) for name in analysed.form.partition]
-    asked = [_AGGREGATE[each.function](each.column).alias(each.column) for each in aggregates]
+    asked = [
+        F.coalesce(_AGGREGATE[each.function](each.column), F.lit(0 if each.counts else None)).alias(
+            each.column
+        )
+        for each in aggregates
+    ]
     grouped = matches.groupBy(*partition).agg(*asked)
     columns = []
     for column, item in zip(plan.pushed.output.columns, items, strict=True):
@@ -152,7 +159,7 @@ class _Walk:
             watermark = int(times(rows.column(self.end))[-1]) - 1 if rows.num_rows else state.watermark
         after, found = self.engine.advance(state, rows, watermark, sorted_rows=True)
         self.state = None if final else after
-        if len(found.matches):
+        if len(found.matches) or (found.tally is not None and found.tally.num_rows):
             self.ready.append(self.builder.rows(found))
 
     def _drain(self) -> Iterator[pa.RecordBatch]:

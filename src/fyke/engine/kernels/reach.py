@@ -13,6 +13,9 @@ from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.jit import jit
 
 
+NEAR = np.int64(2**61)
+
+
 @jit
 def too_far(kind, window, earlier, later):
     """Say whether two moments, or numbers of events, are more than a window apart."""
@@ -58,34 +61,48 @@ def measure_windows(events, begin, end, kind, window, points, reach):
         return
     ends = events[L.EVENT_END] if kind == L.WINDOW_TIME else events[L.EVENT_INDEX]
     starts = events[L.EVENT_START] if kind == L.WINDOW_TIME else events[L.EVENT_INDEX]
+    first, last = reach[Z.REACH_FIRST], reach[Z.REACH_END]
+    rising = points or kind == L.WINDOW_EVENTS
     low, high = begin, begin
+    if rising and abs(ends[begin]) < NEAR and abs(ends[end - 1]) < NEAR:  # no difference overflows
+        most = window if kind == L.WINDOW_TIME else window - 1
+        for x in range(begin, end):
+            now = ends[x]
+            while now - ends[low] > most:
+                low += 1
+            first[x] = low
+            while high < end and ends[high] - now <= most:
+                high += 1
+            last[x] = high
+        return
     for x in range(begin, end):
         while too_far(kind, window, ends[low], ends[x]):
             low += 1
-        reach[Z.REACH_FIRST, x] = low
-        if points or kind == L.WINDOW_EVENTS:
-            high = max(high, x)
+        first[x] = low
+        if rising:
             while high < end and not too_far(kind, window, starts[x], ends[high]):
                 high += 1
-            reach[Z.REACH_END, x] = high
+            last[x] = high
         else:
-            reach[Z.REACH_END, x] = end_within(ends, starts[x], begin, end, kind, window)
+            last[x] = end_within(ends, starts[x], begin, end, kind, window)
 
 
 @jit
 def measure_order(events, begin, end, points, scratch, reach):
     """Fill the rows of a partition with what can be before and after them."""
     low, high = events[L.EVENT_LOW], events[L.EVENT_HIGH]
+    before, after = reach[Z.REACH_BEFORE], reach[Z.REACH_AFTER]
     if points:
         first = begin
-        while first < end:
-            last = first + 1
-            while last < end and low[last] == low[first]:
-                last += 1
-            for x in range(first, last):
-                reach[Z.REACH_BEFORE, x] = first
-                reach[Z.REACH_AFTER, x] = last
-            first = last
+        for x in range(begin, end):
+            if low[x] != low[first]:
+                first = x
+            before[x] = first
+        last = end
+        for x in range(end - 1, begin - 1, -1):
+            if x + 1 < end and low[x] != low[x + 1]:
+                last = x + 1
+            after[x] = last
         return
     # Of lasting events the ranks of their ends rise but for those that end together.
     least = high[end - 1]
@@ -104,7 +121,7 @@ def measure_order(events, begin, end, points, scratch, reach):
                 last = middle
             else:
                 first = middle + 1
-        reach[Z.REACH_BEFORE, x] = first
+        before[x] = first
         first, last = begin, end
         while first < last:  # the first row that ends after this one
             middle = (first + last) // 2
@@ -112,7 +129,7 @@ def measure_order(events, begin, end, points, scratch, reach):
                 last = middle
             else:
                 first = middle + 1
-        reach[Z.REACH_AFTER, x] = first
+        after[x] = first
 
 
 @jit
