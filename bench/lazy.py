@@ -1,9 +1,8 @@
-"""The bars of the lazy engines: DuckDB's best SQL, the eager automaton, rates that change, a billion matches."""
+"""The bars of the lazy engines: DuckDB, the eager automaton, rates that change, a billion matches."""
 
 from __future__ import annotations
 
-import resource
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb

@@ -8,6 +8,7 @@ import pytest
 
 import fyke
 from fyke.errors import FykeError, LimitError, Place, UnknownVariableError, near_misses
+from fyke.limits import Limits
 
 
 def test_a_place_is_shown_under_its_line() -> None:
@@ -29,6 +30,15 @@ def test_errors_travel_between_processes(error: FykeError) -> None:
     assert type(again) is type(error)
     assert str(again) == str(error)
     assert again.__dict__ == error.__dict__
+
+
+def test_a_limit_error_is_found_in_the_text_of_another_error() -> None:
+    error = Limits(runs=2_000).exceeded("runs", "in the partition k = 'x'")
+    again = LimitError.found_in(RuntimeError(f"Spark says:\n  fyke.errors.LimitError: {error}\n\tat Java"))
+    assert again is not None
+    assert (type(again), again.__dict__) == (LimitError, error.__dict__)
+    assert LimitError.found_in(error) is error
+    assert LimitError.found_in(RuntimeError("limit 'x' was exceeded")) is None
 
 
 def test_near_misses_ignore_case() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fyke.engine.clock import Clock
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
 from fyke.engine.prepare import derived_types, prepare
@@ -102,10 +103,7 @@ def match(
     plan = call.plan(source)
     if isinstance(source.events, pa.Table):
         return _match_table(source, plan, metrics)
-    frame = source.events
-    if metrics is not None:
-        frame = metrics.observe(frame, source.schema.time)
-    return spark_batch.match_frame(frame, plan)
+    return spark_batch.match_frame(source.events, plan, metrics.observe() if metrics is not None else None)
 
 
 def explain(events: Events, query: str | Query, **options: Any) -> str:
@@ -246,7 +244,7 @@ class _Call:
         """Analyse the query against the source and split it into what rows decide and what matching does."""
         if isinstance(source.events, pa.Table):
             analysed = analyse(self.query, source.schema, self.limits, functions=self.arities)
-            pushed = push_down(analysed, self.output)
+            pushed = push_down(analysed, self.output, self.techniques)
             types = derived_types(pushed)
         else:
             frame = source.events
@@ -255,21 +253,25 @@ class _Call:
                 return spark_prepare.infer_type(frame, expression, self.query.text)
 
             analysed = analyse(self.query, source.schema, self.limits, infer=infer, functions=self.arities)
-            pushed = push_down(analysed, self.output)
+            pushed = push_down(analysed, self.output, self.techniques)
             types = spark_prepare.derived_types(frame, pushed)
         engine = choose_engine(self.engine, pushed, self.techniques)
         return Plan(pushed, types, self.output, self.limits, self.functions, self.techniques, engine)
 
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:
+    clock = Clock()
     table, rejected_rows = _timed(source.events, source.schema, warn=metrics is None)
     rows = prepare(table, plan.pushed, whole_input=True)
+    clock.lap("prepare")
     warm_up()
     engine, builder = Engine(plan), ResultBuilder(plan)
-    _, found = engine.advance(engine.start(rows.schema), rows, None)
+    _, found = engine.advance(engine.start(rows.schema), rows, None, clock=clock)
     result = builder.finish(builder.rows(found))
+    clock.lap("rows")
     if metrics is not None:
-        metrics.set_counters(source.events.num_rows, rejected_rows, found.counters)
+        found.counters.events_filtered = table.num_rows - rows.num_rows
+        metrics.set_counters(source.events.num_rows, rejected_rows, found.counters, clock)
     return result
 
 

@@ -7,6 +7,7 @@ Everything Fyke raises on purpose is a :class:`FykeError`.  An error about a que
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -226,12 +227,33 @@ class OptionError(InputError):
 
 
 class LimitError(FykeError):
-    """A resource limit was reached; ``limit`` names it and ``value`` is its setting."""
+    """A resource limit was exceeded; ``limit`` names it and ``value`` is its setting.
+
+    The process is as healthy as before.  Workers of Spark raise it too, and Spark then raises an
+    exception of its own with the text of this one in it: :meth:`found_in` gives it back.
+    """
 
     def __init__(self, message: str, *, limit: str, value: int, remedy: str = "") -> None:
         self.limit = limit
         self.value = value
         super().__init__(message, remedy=remedy)
+
+    @classmethod
+    def exceeded(cls, limit: str, value: int, where: str, remedy: str) -> LimitError:
+        """Return the error of a limit that was exceeded ``where``, as in ``in the whole input``."""
+        message = f"limit {limit!r} of {value:,} was exceeded {where}"
+        return cls(message, limit=limit, value=value, remedy=remedy)
+
+    @classmethod
+    def found_in(cls, error: BaseException) -> LimitError | None:
+        """Return the error whose text, as :meth:`exceeded` writes it, is in that of another one, if any."""
+        if isinstance(error, cls):
+            return error
+        found = re.search(r"(limit '(\w+)' of ([\d,]+) was exceeded .*)\n(.*)", str(error))
+        if found is None:
+            return None
+        message, limit, value, remedy = found.groups()
+        return cls(message, limit=limit, value=int(value.replace(",", "")), remedy=remedy)
 
 
 class StateError(FykeError):

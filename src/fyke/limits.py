@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from fyke.errors import OptionError
+from fyke.errors import LimitError, OptionError
+
+_REMEDY = {
+    "runs": "Shorten the window, add conditions or a partition attribute, or skip less by another strategy.",
+    "buffer_bytes": "Shorten the window, or choose a strategy that keeps fewer partial matches.",
+    "matches": "Shorten the window, add conditions, or choose a strategy with fewer matches.",
+    "steps": "Shorten the window, add conditions or a partition attribute: too many bindings are tried.",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Each limit has a default and ends in a typed error that names it.
+    """Each limit has a default and ends in a typed error that says where it was exceeded and what to do.
+
+    The defaults stop a query that will not end, or not fit, within a minute or two and a few gigabytes.
 
     Attributes
     ----------
@@ -19,21 +28,21 @@ class Limits:
         OR-free patterns a query may expand into.
     runs
         Partial matches alive at once in one partition.
-    buffer_nodes
-        Bindings held by live partial matches and by matches waiting for their window.
+    buffer_bytes
+        Memory of the bindings that partial matches hold, and matches that wait.
     matches
-        Matches of one call: of a table, or of a chunk of one Spark task.
+        Matches of one partition.
     steps
-        Bindings tried in one partition.
+        Bindings tried in one partition: about 10 to 50 million of them take a second.
     """
 
     query_characters: int = 100_000
     query_depth: int = 100
     alternatives: int = 256
     runs: int = 2_000_000
-    buffer_nodes: int = 50_000_000
+    buffer_bytes: int = 2 * 1024**3
     matches: int = 100_000_000
-    steps: int = 20_000_000_000
+    steps: int = 2_000_000_000
 
     def __post_init__(self) -> None:
         for spec in fields(self):
@@ -43,3 +52,8 @@ class Limits:
                     f"limit {spec.name!r} must be a whole number above zero, found {value!r}",
                     remedy="Leave a limit out to keep its default.",
                 )
+
+    def exceeded(self, limit: str, where: str) -> LimitError:
+        """Return the error of a limit of the search that was exceeded ``where``."""
+        remedy = f"{_REMEDY[limit]} Or raise the limit: limits=fyke.Limits({limit}=...)."
+        return LimitError.exceeded(limit, getattr(self, limit), where, remedy)

@@ -1,12 +1,12 @@
-"""Counts of a call of ``match``: exact numbers of rows and work, never clocks."""
+"""What a call of ``match`` has done: exact counts of rows and work, and, apart from them, clocks."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
+from fyke.engine.clock import Clock
 from fyke.engine.state import Counters
-from fyke.spark.observe import Observed, observe_rejected
+from fyke.spark.observe import Observed
 
 
 class RejectedRowsWarning(UserWarning):
@@ -25,21 +25,23 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        self._values: dict[str, int] = {}
-        self._observation: Observed | None = None
+        self._values: dict[str, int | float] = {}
+        self._observed: Observed | None = None
 
-    def get(self) -> dict[str, int]:
-        """Return the counts by name: rows, rejected_rows, and on a table the counters of the engine."""
-        if self._observation is not None:
-            return {name: int(value) for name, value in self._observation.get.items()}
-        return dict(self._values)
+    def get(self) -> dict[str, int | float]:
+        """Return the counts by name, then the seconds of each phase, whose names begin with ``seconds_``.
 
-    def set_counters(self, rows: int, rejected_rows: int, counters: Counters) -> None:
+        Counts are exact and the same in every run; seconds are not.  On a DataFrame a count adds up
+        what the tasks have counted (of a peak it is the highest), and seconds are those of all tasks.
+        """
+        return dict(self._values) if self._observed is None else self._observed.get()
+
+    def set_counters(self, rows: int, rejected_rows: int, counters: Counters, clock: Clock) -> None:
         """Take the counts of a call on a table."""
-        self._observation = None
-        self._values = {"rows": rows, "rejected_rows": rejected_rows, **asdict(counters)}
+        self._observed = None
+        self._values = {"rows": rows, "rejected_rows": rejected_rows, **asdict(counters), **clock.seconds}
 
-    def observe(self, frame: Any, time: tuple[str, str]) -> Any:
-        """Count the rows of a DataFrame as they are read."""
-        observed, self._observation = observe_rejected(frame, time)
-        return observed
+    def observe(self) -> Observed:
+        """Return what is to be filled by a call on a DataFrame."""
+        self._observed = Observed()
+        return self._observed

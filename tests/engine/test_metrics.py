@@ -6,6 +6,8 @@ import pyarrow as pa
 import pytest
 
 import fyke
+from fyke.engine.clock import PHASES
+from fyke.engine.state import Counters
 from fyke.errors import OptionError
 
 POINTS = pa.table({"kind": ["A", "B", "B", "C", "A"], "t": [1, 2, 2, 3, None], "k": [1, 1, 1, 1, 1]})
@@ -19,7 +21,7 @@ def test_counts_on_a_table() -> None:
     counts = metrics.get()
     assert found.num_rows == counts["matches"] == 1
     assert (counts["rows"], counts["rejected_rows"], counts["events_read"]) == (5, 1, 3)
-    assert counts["tied_rows"] == 2
+    assert (counts["events_filtered"], counts["tied_rows"]) == (1, 2)
     assert (counts["bindings_tried"], counts["runs_created"], counts["peak_runs"]) == (2, 2, 1)
 
 
@@ -28,6 +30,35 @@ def test_ties_are_counted_within_a_partition() -> None:
     apart = POINTS.set_column(2, "k", pa.array([1, 1, 2, 1, 1]))
     fyke.match(apart, "PATTERN SEQ(A a, B b) WHERE { [k] } WITHIN 10", time="t", type="kind", metrics=metrics)
     assert metrics.get()["tied_rows"] == 0
+
+
+def test_rows_without_a_key_are_filtered_where_they_are_in_no_partition() -> None:
+    lost = POINTS.set_column(2, "k", pa.array([1, 1, None, None, 1]))
+    for strategy, read in (
+        ("skip_till_next_match", 2),
+        ("partition_contiguity", 2),
+        ("strict_contiguity", 4),
+    ):
+        metrics = fyke.Metrics()
+        query = f"PATTERN SEQ(A a, B b) WHERE {strategy} {{ [k] }} WITHIN 10"
+        fyke.match(lost, query, time="t", type="kind", metrics=metrics)
+        assert (metrics.get()["events_read"], metrics.get()["events_filtered"]) == (read, 4 - read)
+
+
+def test_clocks_stand_apart_from_counts() -> None:
+    metrics = fyke.Metrics()
+    fyke.match(POINTS, PAIR, time="t", type="kind", metrics=metrics)
+    values = metrics.get()
+    clocks = [name for name in values if name.startswith("seconds_")]
+    assert clocks == list(PHASES) == list(values)[-len(PHASES) :]
+    assert all(isinstance(values[name], float) and values[name] > 0 for name in clocks)
+    assert all(isinstance(value, int) for name, value in values.items() if name not in clocks)
+
+
+def test_peaks_are_not_added() -> None:
+    one = Counters(runs_created=3, peak_runs=2, buffer_peak=80)
+    one.merge(Counters(runs_created=4, peak_runs=1, buffer_peak=120))
+    assert (one.runs_created, one.peak_runs, one.buffer_peak) == (7, 2, 120)
 
 
 def test_rows_without_a_time_are_said_to_be_rejected() -> None:

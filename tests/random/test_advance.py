@@ -38,15 +38,15 @@ class Stream:
     time: str | tuple[str, str]
     tie_breaker: str | tuple[str, ...] | None = None
     output: str = "all"
-    engine: str = "automaton"
     techniques: Techniques = field(default_factory=Techniques)
+    engine: str = "automaton"
     found: list[pa.Table] = field(default_factory=list)
     late: int = 0
 
     def __post_init__(self) -> None:
         columns = dict(zip(self.schema.names, self.schema.types, strict=True))
         schema = make_schema(columns, time=self.time, type_column="kind", tie_breaker=self.tie_breaker)
-        self.pushed = push_down(analyse(self.query, schema), self.output)
+        self.pushed = push_down(analyse(self.query, schema), self.output, self.techniques)
         plan = Plan(
             self.pushed,
             derived_types(self.pushed),
@@ -69,8 +69,9 @@ class Stream:
         return self.builder.finish(pa.concat_tables(self.found))
 
 
-def stream_of(case: Case) -> Stream:
-    return Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output)
+def stream_of(case: Case, techniques: Techniques | None = None) -> Stream:
+    switches = techniques or Techniques()
+    return Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output, switches)
 
 
 def in_one_batch(case: Case, table: pa.Table) -> pa.Table:

@@ -43,27 +43,6 @@ def test_rejected_rows_are_returned(frame: DataFrame) -> None:
     assert {name: each.count() for name, each in several.items()} == {"A": UNTIMED, "B": 0}
 
 
-@pytest.mark.parametrize("name", ["two keys", "strict contiguity", "over matches", "no match"])
-def test_metrics_count_rejected_rows(frame: DataFrame, name: str) -> None:
-    metrics = fyke.Metrics()
-    result = fyke.match(frame, QUERIES[name][0], metrics=metrics, **OPTIONS)
-    result.count()
-    assert metrics.get() == {"rows": STREAM.num_rows, "rejected_rows": UNTIMED}
-
-
-def test_metrics_count_the_rows_of_several_inputs(frame: DataFrame) -> None:
-    metrics = fyke.Metrics()
-    fyke.match(
-        {"A": frame, "B": frame}, "PATTERN SEQ(A a, B b) WITHIN 1 hour", time="ts", metrics=metrics
-    ).collect()
-    assert metrics.get() == {"rows": 2 * STREAM.num_rows, "rejected_rows": 2 * UNTIMED}
-
-
-def test_metrics_change_no_match(frame: DataFrame) -> None:
-    result = fyke.match(frame, QUERY, metrics=fyke.Metrics(), **OPTIONS)
-    assert_same(result.toArrow(), on_table(STREAM, QUERY, **OPTIONS))
-
-
 def test_a_stream_is_refused_by_name(spark: SparkSession) -> None:
     rate = spark.readStream.format("rate").load()
     for events in (rate, {"A": rate, "B": rate}):

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from fyke.engine.exceeded import LimitReached
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array, Data, Matches, Runs
 from fyke.engine.kernels.automaton import run_automaton
-from fyke.engine.kernels.match_buffer import compact_nodes, rebase_positions
+from fyke.engine.kernels.backtrack import run_backtrack
+from fyke.engine.kernels.match_buffer import NEVER, rebase_positions, release_nodes
+from fyke.engine.kernels.matches import write_matches
 from fyke.engine.kernels.world import World, pack_world
 from fyke.engine.matchset import MatchSet, concat, no_matches
 from fyke.engine.program import Program
 from fyke.engine.state import Counters, RunState
-from fyke.errors import LimitError
+from fyke.language.ast import WindowKind
 from fyke.limits import Limits
 
-_RUNS, _NODES, _BINDINGS, _LONGEST = 1_024, 8_192, 1 << 18, 64
-_REMEDY = {
-    "runs": "Shorten the window, add conditions or a partition attribute, or skip less by another strategy.",
-    "buffer_nodes": "Shorten the window, or choose a strategy that keeps fewer partial matches.",
-    "steps": "Shorten the window or add conditions; the query tries too many bindings.",
-    "matches": "Shorten the window, or add conditions.",
-}
-
-
-def limit_error(name: str, value: int, partition: str) -> LimitError:
-    """Return the error of an exceeded limit, naming it, the partition and the remedy."""
-    return LimitError(
-        f"limit {name!r} of {value:,} was exceeded in {partition}",
-        limit=name,
-        value=value,
-        remedy=f"{_REMEDY[name]} Or raise it: limits=fyke.Limits({name}=...).",
-    )
+_RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 8_192, 1 << 18, 64, 1 << 14
+_NODE_BYTES, _BINDING_BYTES = 8 * L.NODE_SIZE, 16
 
 
 @dataclass(slots=True)
@@ -44,6 +32,10 @@ class Feed:
     segments: Array
     flush: bool
     now: int
+    read_to: Array = field(init=False)  # by segment: the first event that is not read yet
+
+    def __post_init__(self) -> None:
+        self.read_to = self.segments[:, 2]
 
 
 class AutomatonCall:
@@ -51,13 +43,19 @@ class AutomatonCall:
 
     def __init__(self, program: Program, ranks: dict[str, int], data: Data, limits: Limits) -> None:
         self.program, self.ranks, self.data, self.limits = program, ranks, data, limits
+        self.most_nodes = max(1, limits.buffer_bytes // _NODE_BYTES)
         self.cursor = np.zeros(L.CURSOR_SIZE, np.int64)
         self.counters = Counters()
         self.chunks: list[MatchSet] = []
-        self.found = 0
+        self.matches = Matches(np.zeros((1, 2), np.int64), np.zeros(2, np.int64))
+        self.found = self.bindings = 0
         self.longest = _LONGEST
+        self.heads = np.zeros(_HEADS, np.int64)
+        self.path, self.branches = np.zeros(_LONGEST, np.int64), np.zeros(_LONGEST, np.int64)
+        self.cursor[L.CURSOR_NODE] = L.FRESH
+        self.cursor[L.CURSOR_COUNTED_OF] = -2
         self.loaded, self.saved, self.runs = self._rows(1), self._rows(1), self._rows(_RUNS)
-        self.nodes = np.zeros((1, 4), np.int64)
+        self.nodes = np.zeros((1, L.NODE_SIZE), np.int64)
         self._pack()
 
     def _pack(self) -> None:
@@ -76,10 +74,11 @@ class AutomatonCall:
         """
         variables, depth = len(self.program.everything), self.program.compiler.depth + 1
         numbers, reals = self.program.run_integers, self.program.run_floats
-        limits = np.array([self.limits.runs, self.limits.buffer_nodes, self.limits.steps], np.int64)
+        limits = self.limits
+        bounds = np.array([limits.runs, self.most_nodes, limits.steps, limits.matches], np.int64)
         self.held = World(
             self.code, self.constants, *self.data, *self.runs, self.nodes, *self.loaded, *self.saved,
-            *matches, np.ascontiguousarray(segments), self.cursor, limits,
+            *matches, np.ascontiguousarray(segments), self.cursor, bounds,
             slots=np.zeros(4 * variables, np.int64),
             lengths=np.zeros(variables, np.int64),
             stack_i=np.zeros(depth, np.int64),
@@ -95,32 +94,62 @@ class AutomatonCall:
             after_f=np.zeros(reals, np.float64),
             kept_slots=np.zeros(4 * variables, np.int64),
             kept_lengths=np.zeros(variables, np.int64),
+            heads=self.heads,
+            path=self.path,
+            branches=self.branches,
+            seen=np.full(_power_of_two(2 * len(self.runs.integers)), -1, np.int64),
+            ahead=np.zeros(variables, np.int64),
         )  # fmt: skip
         return pack_world(self.held)
 
     def run(self, feed: Feed, before: RunState | None, places: Array) -> tuple[MatchSet, RunState]:
         """Read the events of a feed, starting from saved runs; return matches and the runs to save."""
+        feed = replace(feed, segments=feed.segments.copy())
         self._load(feed, before, places)
         self.cursor[L.CURSOR_EVENT] = -1
         world = self.world(feed.segments, self.matches)
         while True:
-            status = run_automaton(world, feed.flush, feed.now)
-            self._drain()
+            status = self._search(world, feed)
+            world = self._write(world, feed)
             if status == L.DONE:
                 break
             if self._provide(status):
                 world = self.world(feed.segments, self.matches)
+        self.read_to = feed.segments[:, 1] if self.program.search == "robust" else feed.read_to
         return self._finish()
+
+    def _search(self, world: Any, feed: Feed) -> int:
+        if self.program.search == "breadth_first":
+            return int(run_automaton(world, feed.flush, feed.now))
+        return int(run_backtrack(world, feed.flush, feed.now, self.program.search == "robust"))
+
+    def _write(self, world: Any, feed: Feed) -> Any:
+        """Read the matches noted so far out of the buffer; return the world, grown where it had to be."""
+        while True:
+            status = write_matches(world)
+            written = self._drain()
+            if status == L.DONE:
+                return world
+            head = self.nodes[self.heads[self.cursor[L.CURSOR_HEAD]]]
+            if status == L.LIMIT_MATCHES:
+                raise LimitReached("matches", int(head[L.NODE_EVENT]))
+            if status == L.NEED_SCRATCH:
+                self.path = np.zeros(2 * head[L.NODE_DEPTH] + 2, np.int64)
+                self.branches = np.zeros(4 * head[L.NODE_UNIONS] + 4, np.int64)
+                world = self.world(feed.segments, self.matches)
+            elif not written:
+                longest = 2 * len(self.matches.bindings)
+                self.matches = Matches(np.zeros((longest, 2), np.int64), self.matches.offsets)
+                world = self.world(feed.segments, self.matches)
 
     def _load(self, feed: Feed, before: RunState | None, places: Array) -> None:
         """Take up saved runs, sorted by partition, with the positions their rows have now."""
-        self.nodes = np.zeros((_NODES, 4), np.int64)
+        self.nodes = np.zeros((_NODES, L.NODE_SIZE), np.int64)
         feed.segments[:, 3:5] = 0
         if before is not None and len(before.integers):
             count = len(before.nodes)
-            self.nodes = np.zeros((max(_NODES, 2 * count), 4), np.int64)
-            self.nodes[:count] = before.nodes
-            self.nodes[:count, 0] = places[before.nodes[:, 0]]
+            self.nodes = np.zeros((max(_NODES, 2 * count), L.NODE_SIZE), np.int64)
+            self.nodes[:count] = before.moved_nodes(places)
             integers = before.integers.copy()
             rebase_positions(self.code, integers, len(integers), places)
             segment = np.searchsorted(feed.segments[:, 0], integers[:, L.RUN_FIRST], side="right") - 1
@@ -129,26 +158,30 @@ class AutomatonCall:
             numbers = np.arange(len(feed.segments))
             feed.segments[:, 3] = np.searchsorted(segment[order], numbers, side="left")
             feed.segments[:, 4] = np.searchsorted(segment[order], numbers, side="right")
-            self.cursor[L.CURSOR_NODES] = self.cursor[L.CURSOR_LOADED] = count
+            self.cursor[L.CURSOR_NODES] = count
+            self.cursor[L.CURSOR_LOADED] = len(integers)
         self.matches = Matches(np.zeros((_BINDINGS, 2), np.int64), np.zeros(_BINDINGS, np.int64))
 
-    def _drain(self) -> None:
-        """Take the matches found so far out of the kernel's arrays."""
+    def _drain(self) -> bool:
+        """Take the matches written so far out of the kernel's arrays; say whether there were any."""
         count, bindings = int(self.cursor[L.CURSOR_MATCHES]), int(self.cursor[L.CURSOR_BINDINGS])
         self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
-        if count:
-            pairs = self.matches.bindings[:bindings]
-            self.chunks.append(
-                MatchSet(
-                    pairs[:, 0].copy(),
-                    pairs[:, 1].copy(),
-                    self.matches.offsets[: count + 1].copy(),
-                    np.zeros(count, np.int64),
-                )
+        if count == 0:
+            return False
+        pairs = self.matches.bindings[:bindings]
+        self.chunks.append(
+            MatchSet(
+                pairs[:, 0].copy(),
+                pairs[:, 1].copy(),
+                self.matches.offsets[: count + 1].copy(),
+                np.zeros(count, np.int64),
             )
-            self.found += count
-            if self.found > self.limits.matches:
-                raise limit_error("matches", self.limits.matches, "one call")
+        )
+        self.found += count
+        self.bindings += bindings
+        if self.bindings * _BINDING_BYTES > self.limits.buffer_bytes:
+            raise LimitReached("buffer_bytes", int(pairs[-1, 0]))
+        return True
 
     def _provide(self, status: int) -> bool:
         """Give the kernel what it asks for, or raise the limit it has reached; say whether arrays changed."""
@@ -162,13 +195,12 @@ class AutomatonCall:
         elif status == L.NEED_SAVED:
             self.saved = self._larger(self.saved, 2 * len(self.saved.integers))
         elif status == L.NEED_OUTPUT:
-            return self._grow_output()
+            return False  # the noted matches have been written
         elif status == L.NEED_SCRATCH:
             self.longest *= 2
         else:
-            name = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_nodes", L.LIMIT_STEPS: "steps"}[status]
-            partition = f"partition number {self.cursor[L.CURSOR_SEGMENT]}"
-            raise limit_error(name, getattr(self.limits, name), partition)
+            limit = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_bytes", L.LIMIT_STEPS: "steps"}[status]
+            raise LimitReached(limit, int(self.held.segments[self.cursor[L.CURSOR_SEGMENT], 0]))
         return True
 
     def _larger(self, runs: Runs, count: int) -> Runs:
@@ -186,32 +218,30 @@ class AutomatonCall:
         self.runs = grown
 
     def _grow_nodes(self) -> None:
+        """Release what no run needs any more; make more room if too little is free then."""
         cursor = self.cursor
-        n_loaded = len(self.loaded.integers) if cursor[L.CURSOR_LOADED] else 0
-        live, saved = int(cursor[L.CURSOR_LIVE]), int(cursor[L.CURSOR_SAVED])
-        kept, below = compact_nodes(
-            self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, live,
-            self.saved.integers, saved, self.loaded.integers, n_loaded, int(cursor[L.CURSOR_LOADED]),
+        segment = self.held.segments[cursor[L.CURSOR_SEGMENT]]
+        event = min(int(cursor[L.CURSOR_EVENT]), int(segment[2]) - 1)
+        cursor[L.CURSOR_NODES_PEAK] = max(cursor[L.CURSOR_NODES_PEAK], cursor[L.CURSOR_NODES])
+        cursor[L.CURSOR_NODES] = kept = release_nodes(
+            self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, int(cursor[L.CURSOR_LIVE]),
+            self._oldest(event), self.saved.integers, int(cursor[L.CURSOR_SAVED]),
+            self.loaded.integers, int(segment[4]), int(cursor[L.CURSOR_LOADED]),
         )  # fmt: skip
-        cursor[L.CURSOR_NODES], cursor[L.CURSOR_LOADED] = kept, below
         size = len(self.nodes)
         if kept > size // 2:
-            nodes = np.zeros((min(2 * size, self.limits.buffer_nodes), 4), np.int64)
-            nodes[:size] = self.nodes[: len(nodes)]
+            nodes = np.zeros((min(2 * size, max(size, self.most_nodes)), L.NODE_SIZE), np.int64)
+            nodes[:kept] = self.nodes[:kept]
             self.nodes = nodes
 
-    def _grow_output(self) -> bool:
-        """Make sure that the largest possible output of one step fits into the emptied arrays."""
-        state = self.program.state_rows
-        moves = max(row[L.STATE_TRANSITIONS_END] - row[L.STATE_TRANSITIONS] for row in state) + 2
-        nodes = self.nodes[: max(1, int(self.cursor[L.CURSOR_NODES]))]
-        needed = moves * (int(nodes[:, 3].max()) + 3) * 2
-        if needed > len(self.matches.bindings):
-            self.matches = Matches(
-                np.zeros((needed, 2), np.int64), np.zeros(max(needed, _BINDINGS), np.int64)
-            )
-            return True
-        return False
+    def _oldest(self, event: int) -> int:
+        """Return the least age that fits into one window with an event."""
+        settings, events = self.program.settings, self.data.events
+        if settings.window is None:
+            return -(2**63)
+        if settings.window_kind is WindowKind.EVENTS:
+            return int(events[L.EVENT_INDEX, event]) - settings.window + 1
+        return max(int(events[L.EVENT_END, event]) - settings.window, -(2**63))
 
     def _finish(self) -> tuple[MatchSet, RunState]:
         cursor, counters = self.cursor, self.counters
@@ -219,9 +249,14 @@ class AutomatonCall:
         counters.bindings_tried = int(cursor[L.CURSOR_TRIED])
         counters.runs_created = int(cursor[L.CURSOR_CREATED])
         counters.peak_runs = int(cursor[L.CURSOR_PEAK])
+        counters.runs_merged = int(cursor[L.CURSOR_MERGED])
+        counters.starts_skipped = int(cursor[L.CURSOR_SKIPPED])
+        counters.events_reread = int(cursor[L.CURSOR_REREAD])
+        counters.buffer_peak = int(max(cursor[L.CURSOR_NODES_PEAK], cursor[L.CURSOR_NODES])) * _NODE_BYTES
+        counters.intermediate_matches = self.found
         saved = int(cursor[L.CURSOR_SAVED])
-        kept, _ = compact_nodes(
-            self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, 0,
+        kept = release_nodes(
+            self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, 0, NEVER,
             self.saved.integers, saved, self.loaded.integers, 0, 0,
         )  # fmt: skip
         runs = RunState(
@@ -230,3 +265,7 @@ class AutomatonCall:
             self.nodes[:kept].copy(),
         )
         return concat(self.chunks) if self.chunks else no_matches(), runs
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()

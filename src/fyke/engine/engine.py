@@ -12,23 +12,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.automaton import AutomatonCall, Feed, limit_error
+from fyke.engine.absence_order import absences_left, by_frequency
+from fyke.engine.automaton import AutomatonCall, Feed
+from fyke.engine.clock import Clock
 from fyke.engine.columns import column_uses, encode
+from fyke.engine.exceeded import LimitReached, limits_by_partition
 from fyke.engine.external import compile_external
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.absence import filter_absences
 from fyke.engine.kernels.arrays import Array, Data, Matches
 from fyke.engine.kernels.match_buffer import rebase_positions
 from fyke.engine.kernels.overlap import greedy_cover
-from fyke.engine.lazy import LazySearch, LazySettings
+from fyke.engine.lazy_reader import LazyReader
 from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, output_order, robust
 from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
 from fyke.engine.state import NO_RUNS, Counters, RunState, State, empty_state
-from fyke.engine.tally import Tally
 from fyke.language.ast import Strategy, WindowKind
-from fyke.plan.counting import Counting
-from fyke.plan.plan import LAZY_ENGINES, Plan
+from fyke.plan.plan import LAZY_ENGINES, Plan, reads_apart
 
 _END_OF_TIME = 2**63 - 1
 _NAN = float("nan")  # one object: Python finds it again only as itself
@@ -62,6 +63,9 @@ class Engine:
             scale,
             {name: number for number, name in enumerate(plan.functions)},
             self.analysed.query.text,
+            self.analysed.schema.points,
+            plan.techniques,
+            self._prunes(),
         )
         self.programs = [
             Program(alternative, self._roles(number), settings)
@@ -69,12 +73,24 @@ class Engine:
         ]
         self.names = list(dict.fromkeys(v.name for program in self.programs for v in program.variables))
         self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
-        self.lazy = self._lazy_search(settings)
-        self.tally = Tally(plan) if isinstance(plan.counting, Counting) else None
+        roles = [self._roles(number) for number in range(len(self.programs))]
+        self.lazy = LazyReader(plan, roles, settings, self.names) if plan.engine in LAZY_ENGINES else None
         arity = self.analysed.functions
         self.compiled = [
             compile_external(name, function, arity[name]) for name, function in plan.functions.items()
         ]
+
+    def _prunes(self) -> bool:
+        """Say whether, of non-overlapping matches, one that is found is always one that is kept.
+
+        Then it ends all runs of its partition ([N] 5.2.1).  Events that last may begin before it, and a
+        match of another alternative, or of another part of the partition, may come before it.
+        """
+        form = self.analysed.form
+        alone = len(self.plan.pushed.alternatives) == 1 and self.plan.pushed.split == form.partition
+        alone &= reads_apart(self.plan) or not form.partition
+        certain = form.strategy is not Strategy.ROBUST
+        return self.plan.output == "non_overlap" and alone and certain and self.analysed.schema.points
 
     def _roles(self, number: int) -> dict[str, int]:
         return {
@@ -83,24 +99,18 @@ class Engine:
             if alternative == number
         }
 
-    def _lazy_search(self, settings: Settings) -> LazySearch | None:
-        plan, schema = self.plan, self.analysed.schema
-        if plan.engine not in LAZY_ENGINES:
-            return None
-        switches = plan.techniques
-        first_chance = switches.absence != "post_processing"
-        lazy = LazySettings(
-            plan.engine == "lazy_tree", switches.order, first_chance, schema.points, plan.limits
-        )
-        roles = [self._roles(number) for number in range(len(self.programs))]
-        return LazySearch(plan.pushed.alternatives, roles, settings, self.names, lazy)
-
     def start(self, schema: pa.Schema) -> State:
         """Return the state before the first event of prepared batches with ``schema``."""
         return empty_state(schema)
 
     def advance(
-        self, state: State, batch: pa.Table, watermark: int | None, *, sorted_rows: bool = False
+        self,
+        state: State,
+        batch: pa.Table,
+        watermark: int | None,
+        *,
+        sorted_rows: bool = False,
+        clock: Clock | None = None,
     ) -> tuple[State, Found]:
         """Read the events of a batch, and those that waited, up to a watermark.
 
@@ -114,8 +124,11 @@ class Engine:
             Events with an end time up to it are complete and are read; None: all are.
         sorted_rows
             The rows of the batch are in processing order within each partition already.
+        clock
+            Is told how long each phase took.
         """
-        counters = Counters()
+        counters, clock = Counters(), clock or Clock()
+        clock.restart()
         batch = self._without_late(state, batch, counters)
         rows = pa.concat_tables([state.rows, batch]) if state.rows.num_rows else batch
         ordered = order_rows(rows, self.plan, sorted_rows=sorted_rows and state.rows.num_rows == 0)
@@ -125,24 +138,29 @@ class Engine:
         read[places[: len(state.read)]] = state.read
         self._number_events(state, ordered, places)
         segments = _segments(ordered, read, watermark)
-        counters.events_read = int((segments[:, 2] - segments[:, 1]).sum())
-        counters.tied_rows = _tied_rows(ordered, segments)
+        clock.lap("order")
         data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
         if self.compiled:
             data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
         feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
-        matches, runs = self._read(state, feed, data, ranks, places, counters)
-        waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
-        certain, waiting = self._split_certain(waiting, feed, ordered)
-        chosen = self._choose(certain, segments, data, ranks)
+        clock.lap("encode")
+        with limits_by_partition(ordered.table, self.plan):
+            matches, runs = self._read(state, feed, data, ranks, places, counters)
+            counters.events_read = int((feed.read_to - segments[:, 1]).sum())
+            counters.tied_rows = _tied_rows(ordered, segments[:, 1], feed.read_to)
+            clock.lap("search")
+            waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
+            certain, waiting = self._split_certain(waiting, feed, ordered)
+            chosen = self._choose(certain, segments, data, ranks)
         if self.plan.output == "non_overlap":
             chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
             ready, chosen = self._split_in_order(chosen, feed, ordered)
             ready, last_ends = self._non_overlap(ready, ordered, state, feed)
         else:
             ready, chosen, last_ends = chosen, no_matches(), None
-        tally = None if self.tally is None else self.tally.rows(ordered.table, segments)
+        tally = self.lazy.tally_rows(ordered.table, segments) if self.lazy is not None else None
         counters.matches += len(ready)
+        clock.lap("choose")
         found = Found(ready, ordered.table, ordered.events, counters, tally)
         return self._keep(ordered, read, segments, feed, runs, waiting, chosen, last_ends), found
 
@@ -160,8 +178,9 @@ class Engine:
             return
         numbers, codes = ordered.events[L.EVENT_INDEX], ordered.events[L.EVENT_SEGMENT]
         offset = np.zeros(int(codes.max(initial=0)) + 2, np.int64)
-        old = places[: len(state.index)]
-        offset[codes[old]] = state.index - numbers[old]
+        # Rows that wait for their watermark have no final number: others may still come before them.
+        old = places[: len(state.index)][state.read]
+        offset[codes[old]] = state.index[state.read] - numbers[old]
         ordered.events[L.EVENT_INDEX] = numbers + offset[codes]
 
     def _read(
@@ -169,11 +188,12 @@ class Engine:
     ) -> tuple[MatchSet, list[RunState]]:
         found, runs = [], []
         if self.lazy is not None:
-            return self._read_lazily(self.lazy, feed, data, ranks, counters), [NO_RUNS] * len(self.programs)
+            return self.lazy.read(feed, data, ranks, counters), [NO_RUNS] * len(self.programs)
         for number, program in enumerate(self.programs):
             call = AutomatonCall(program, ranks, data, self.plan.limits)
             before = state.runs[number] if state.runs else None
             matches, saved = call.run(feed, before, places)
+            feed.read_to = call.read_to
             counters.merge(call.counters)
             numbering = np.array([self.names.index(v.name) for v in program.variables], np.int64)
             numbered = replace(
@@ -184,22 +204,6 @@ class Engine:
             found.append(numbered)
             runs.append(saved)
         return concat(found), runs
-
-    def _read_lazily(
-        self, lazy: LazySearch, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters
-    ) -> MatchSet:
-        call = lazy.call(feed, data, ranks, count_only=self.tally is not None)
-        found, count = [], 0
-        for chunk in call.chunks():
-            found.append(chunk)
-            count += len(chunk)
-            if count > self.plan.limits.matches:
-                raise limit_error("matches", self.plan.limits.matches, "one call")
-        counters.merge(call.counters())
-        if self.tally is not None:
-            self.tally.counts = call.counts[:-1]
-            counters.matches = int(call.counts.sum())
-        return concat(found)
 
     # --- what may still change --------------------------------------------------------
 
@@ -286,15 +290,15 @@ class Engine:
         """Apply robust selection, absences and the union of alternatives, one by one."""
         segment = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
         keep = np.ones(len(matches), bool)
-        for number in range(len(self.programs)):
+        for number, program in enumerate(self.programs):
             mine = np.flatnonzero(matches.alternative == number)
             if len(mine) == 0:
                 continue
             part = matches.select(mine)
             chosen = np.ones(len(mine), bool)
-            if self.analysed.form.strategy is Strategy.ROBUST:
+            if self.analysed.form.strategy is Strategy.ROBUST and program.search != "robust":
                 chosen = robust(part)
-            if len(self._absences_left(number)):
+            if len(absences_left(program, self.lazy.decided_early(number) if self.lazy else ())):
                 chosen &= self._absent(number, part, segments, segment[mine], data, ranks)
             keep[mine] = chosen
         if not keep.all():
@@ -302,14 +306,6 @@ class Engine:
         if len(self.programs) > 1 and len(matches):
             matches = matches.select(~duplicates(matches))
         return matches
-
-    def _absences_left(self, number: int) -> Array:
-        """Return the absences of an alternative that matches are still to be checked for."""
-        outer = [k for k, row in enumerate(self.programs[number].absence_rows) if row[L.ABSENCE_PARENT] < 0]
-        if self.lazy is not None:
-            early = self.lazy.decided_early(number)
-            outer = [row for k, row in enumerate(outer) if k not in early]
-        return np.array(outer, np.int64)
 
     def _absent(
         self,
@@ -329,10 +325,11 @@ class Engine:
         keep = np.ones(len(matches), np.uint8)
         call.longest = data.events.shape[1] + int(matches.lengths.max(initial=0)) + 2
         world = call.world(segments, Matches(bindings, matches.offsets))
-        left = by_frequency(self._absences_left(alternative), program, data)
+        early = self.lazy.decided_early(alternative) if self.lazy else ()
+        left = by_frequency(absences_left(program, early), program, data)
         endless = filter_absences(world, left, segment, len(matches), keep, self.plan.limits.steps)
         if endless >= 0:
-            raise limit_error("steps", self.plan.limits.steps, f"partition number {endless}")
+            raise LimitReached("steps", int(segments[endless, 0]))
         return keep.astype(bool)
 
     def _non_overlap(
@@ -383,18 +380,18 @@ class Engine:
         """Return the state after a call: rows that are unread, or within a window of the watermark."""
         if feed.flush:
             return replace(empty_state(ordered.table.schema), last_ends=last_ends)
-        for begin, _, end in segments[:, :3]:
+        for begin, end in zip(segments[:, 0], feed.read_to, strict=True):
             read[begin:end] = True
         keep = ~read | self._still_visible(ordered, read, feed)
-        used = [node.nodes[:, 0] for node in runs] + [waiting.positions, chosen.positions]
+        used = [each.bound_rows() for each in runs] + [waiting.positions, chosen.positions]
         keep[np.concatenate(used)] = True
         places = np.cumsum(keep) - 1
         moved = []
         for program, each in zip(self.programs, runs, strict=True):
-            nodes = each.nodes.copy()
-            nodes[:, 0] = places[nodes[:, 0]]
             integers = each.integers.copy()
-            moved.append(self._moved(program, RunState(integers, each.floats, nodes), places))
+            moved.append(
+                self._moved(program, RunState(integers, each.floats, each.moved_nodes(places)), places)
+            )
         return State(
             ordered.table.filter(pa.array(keep)),
             read[keep],
@@ -428,20 +425,6 @@ class Engine:
         return np.asarray(ordered.events[L.EVENT_END] >= max(feed.now - margin, -(2**63)))
 
 
-def by_frequency(absences: Array, program: Program, data: Data) -> Array:
-    """Return absences in descending frequency of their events ([L] 4.4.1): the likeliest is met first."""
-    if len(absences) < 2:
-        return absences
-    roles = data.events[L.EVENT_ROLES]
-
-    def rate(absence: int) -> int:
-        row = program.absence_rows[absence]
-        names = program.everything[row[L.ABSENCE_VARIABLES] : row[L.ABSENCE_VARIABLES_END]]
-        return min(int(((roles >> program.roles[each.name]) & 1).sum()) for each in names)
-
-    return np.array(sorted(absences.tolist(), key=lambda each: -rate(each)), np.int64)
-
-
 def _keys(rows: pa.Table, partition: list[str]) -> list[tuple[object, ...]]:
     """Return the partition values of rows, such that NaN is found again."""
     if not partition:
@@ -463,17 +446,17 @@ def _segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
     return segments
 
 
-def _tied_rows(ordered: Ordered, segments: Array) -> int:
+def _tied_rows(ordered: Ordered, begins: Array, ends: Array) -> int:
     """Count the relevant rows read now that share their time with another one of their partition."""
-    ends = ordered.events[L.EVENT_END]
-    if not bool((ends[1:] == ends[:-1]).any()):
+    all_moments = ordered.events[L.EVENT_END]
+    if not bool((all_moments[1:] == all_moments[:-1]).any()):
         return 0
     read = np.zeros(ordered.events.shape[1] + 1, np.int64)
-    np.add.at(read, segments[:, 1], 1)
-    np.add.at(read, segments[:, 2], -1)
+    np.add.at(read, begins, 1)
+    np.add.at(read, ends, -1)
     relevant = np.flatnonzero((np.cumsum(read[:-1]) > 0) & (ordered.events[L.EVENT_ROLES] != 0))
-    ends, codes = ordered.events[L.EVENT_END][relevant], ordered.events[L.EVENT_SEGMENT][relevant]
-    equal = (ends[1:] == ends[:-1]) & (codes[1:] == codes[:-1])
+    moments, codes = ordered.events[L.EVENT_END][relevant], ordered.events[L.EVENT_SEGMENT][relevant]
+    equal = (moments[1:] == moments[:-1]) & (codes[1:] == codes[:-1])
     tied = np.zeros(max(1, len(relevant)), bool)
     tied[1:] |= equal
     tied[:-1] |= equal

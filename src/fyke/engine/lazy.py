@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from fyke.engine.automaton import Feed, limit_error
+from fyke.engine.automaton import Feed
+from fyke.engine.exceeded import LimitReached
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.arrays import Array, Data
 from fyke.engine.kernels.lazy import run_lazy
-from fyke.engine.kernels.world import World, pack_world
+from fyke.engine.kernels.world import World, nothing, pack_world
 from fyke.engine.lazy_plan import LazyCompiler, Step, share
 from fyke.engine.lazy_tables import Keys, PlanTables, find_candidates, find_reach
 from fyke.engine.matchset import MatchSet
@@ -173,11 +174,9 @@ class LazyCall:
 
     def _held(self) -> World:
         """Return everything the kernel works on; ``self`` keeps the arrays alive."""
-        nothing = np.zeros((1, 1), np.int64)
-        limits = np.array([self.limits.runs, self.limits.buffer_nodes, self.limits.steps], np.int64)
+        limits = np.array([0, 0, self.limits.steps], np.int64)
         arrays: dict[str, Any] = {
-            **dict.fromkeys(("runs_i", "nodes", "loaded_i", "saved_i", "bindings"), nothing),
-            **dict.fromkeys(("runs_f", "loaded_f", "saved_f"), np.zeros((1, 1))),
+            **{name: nothing(name) for name in World._fields},
             **dict(zip(Data._fields, self.data, strict=True)),
             **self.shared, **self.out, **self.small,
             "program": self.code, "constants": self.constants, "segments": self.feed.segments,
@@ -199,8 +198,7 @@ class LazyCall:
             if status == L.DONE:
                 return
             if status == L.LIMIT_STEPS:
-                partition = f"partition number {self.cursor[Z.SEEK_SEGMENT]}"
-                raise limit_error("steps", self.limits.steps, partition)
+                raise LimitReached("steps", int(self.feed.segments[self.cursor[Z.SEEK_SEGMENT], 0]))
             if status == L.NEED_SCRATCH:
                 self._grow_levels()
                 world = pack_world(self._held())

@@ -10,7 +10,7 @@ import numpy as np
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.arrays import Array, Data
-from fyke.engine.kernels.candidates import (
+from fyke.engine.kernels.lazy_candidates import (
     count_roles,
     gather_floats,
     gather_integers,

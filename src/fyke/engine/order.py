@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.sorting import counting_sort
-from fyke.language.ast import Strategy, WindowKind
+from fyke.language.ast import WindowKind
 from fyke.pattern.schema import EventSchema
-from fyke.plan.plan import ROLES, Plan
+from fyke.plan.plan import ROLES, Plan, reads_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Ordered:
 def order_rows(table: pa.Table, plan: Plan, *, sorted_rows: bool = False) -> Ordered:
     """Sort a prepared batch; with ``sorted_rows`` its order within each partition is right already."""
     analysed = plan.pushed.analysed
-    schema, strict = analysed.schema, analysed.form.strategy is Strategy.STRICT
+    schema = analysed.schema
     codes = partition_codes(table, plan.pushed.split)
-    segment_codes = np.zeros_like(codes) if strict else codes
+    segment_codes = codes if reads_apart(plan) else np.zeros_like(codes)
     ends = times(table.column(schema.end))
     if not plan.pushed.split and bool((ends[1:] > ends[:-1]).all()):  # in order already, and no ties
         everything = np.arange(len(ends))

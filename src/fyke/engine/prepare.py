@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.order import times
-from fyke.language.ast import Expression, Reference, walk
+from fyke.language.ast import Expression, Reference, Strategy, walk
 from fyke.plan.plan import ROLES, every_row_counts
 from fyke.plan.pushdown import Pushed, physical
 
@@ -26,18 +26,19 @@ def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
 def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa.Table:
     """Return the prepared batch of a table: needed attributes, roles, derived columns.
 
-    Rows that can play no role are left out where they do not matter ([S] 5.2.1).  Where times are
-    equal every column has a say in the processing order, so all come along, unless this is the
-    ``whole_input`` and no two times are equal.
+    Rows that can play no role are left out where they do not matter ([S] 5.2.1), and so are rows
+    that are in no partition.  Where times are equal every column has a say in the processing order,
+    so all come along, unless this is the ``whole_input`` and no two times are equal.
     """
     roles = _roles(table, pushed)
     schema = pushed.analysed.schema
     ends = times(table.column(schema.end))
-    relevant = slice(None) if every_row_counts(pushed) else np.flatnonzero(roles)
+    relevant = _relevant(table, roles, pushed)
+    distinct = whole_input and _all_different(ends if relevant is None else ends[relevant])
     carried = dict.fromkeys(pushed.needed)
-    if not (whole_input and _all_different(ends[relevant])):
+    if not distinct:
         carried |= dict.fromkeys(schema.order_columns())
-    if not isinstance(relevant, slice) and len(relevant) < len(roles):
+    if relevant is not None:
         used = dict.fromkeys((*carried, *_mentioned(pushed)))
         table, roles = table.select(list(used)).take(pa.array(relevant)), roles[relevant]
     columns = {name: table.column(name) for name in carried}
@@ -47,6 +48,16 @@ def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa
         if name not in columns:
             columns[name] = pa.chunked_array([_derive(table, derived.expression)])
     return pa.table(columns)
+
+
+def _relevant(table: pa.Table, roles: Array, pushed: Pushed) -> Array | None:
+    """Return the positions of the rows that must reach the engine; None if all must."""
+    keep = np.ones(len(roles), bool) if every_row_counts(pushed) else roles != 0
+    if pushed.analysed.form.strategy is not Strategy.STRICT:
+        for name in pushed.split:
+            if table.column(name).null_count:
+                keep &= table.column(name).is_valid().to_numpy()
+    return None if keep.all() else np.flatnonzero(keep)
 
 
 def _all_different(ends: Array) -> bool:

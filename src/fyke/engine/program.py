@@ -13,10 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from fyke.engine.compile_condition import Code, ColumnUse, Compiler
+from fyke.engine.equivalence import Bounds, Pending, needed_values
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.language.ast import Strategy, WindowKind
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
+from fyke.techniques import Techniques
 
 _STRATEGY = {
     Strategy.ANY: L.ANY,
@@ -40,6 +42,9 @@ class Settings:
     scale: int
     functions: Mapping[str, int]
     text: str | None
+    points: bool
+    techniques: Techniques
+    prunes: bool
 
 
 @dataclass(slots=True)
@@ -71,6 +76,7 @@ class Program:
         self.each_rows: list[list[int]] = []
         self.condition_rows: list[list[int]] = []
         self.check_rows: list[list[int]] = []
+        self.merge_rows: list[list[int]] = []
         self.state_rows: list[list[int]] = []
         self.move_rows: list[list[int]] = []
         self.states: dict[tuple[int, int], int] = {}
@@ -79,6 +85,12 @@ class Program:
         self.enough: dict[str, int] = {}
         self._absences(alternative.absences, -1)
         self._place_accumulators()
+        positive = (1 << self.positives) - 1
+        self.trailing_group = any(
+            variable.group and self.after[k] & positive == 0 for k, variable in enumerate(self.variables)
+        )
+        self.search = self._search()
+        self.merges = self._merges()
         self.expand(self._state(0, 0))
 
     # --- conditions and absences ------------------------------------------------------
@@ -159,8 +171,58 @@ class Program:
                 open_ended = (placed for placed in self.placed if placed.whole & ~closed)
                 self.check_rows += [[placed.number, int(placed.each != 0)] for placed in open_ended]
             row[L.STATE_FINAL_CHECKS_END] = len(self.check_rows)
+            row[L.STATE_MERGE], row[L.STATE_MERGE_END] = self._merged(bound, closed)
             self.state_rows.append(row)
         return self.states[bound, full]
+
+    def _search(self) -> str:
+        """Return the order of search: breadth_first, backtrack or robust."""
+        techniques = self.settings.techniques
+        if self.settings.strategy is Strategy.ROBUST and techniques.robust == "backtracking":
+            return "robust"
+        return techniques.search
+
+    def _tests_windows(self) -> bool:
+        """Say whether starts are tested for candidate windows."""
+        in_order = all(mask < 1 << k for k, mask in enumerate(self.before[: self.positives]))
+        worth = self.settings.window is not None and self.positives > 1
+        return self.settings.techniques.candidate_windows and worth and in_order
+
+    def _prunes(self) -> bool:
+        """Say whether a match ends all runs of its partition.
+
+        It does where matches are reported as they end, which greedy does not do while a group is open.
+        """
+        greedy_waits = self.settings.strategy is Strategy.GREEDY and self.trailing_group
+        return self.settings.prunes and not self.absence_rows and not greedy_waits
+
+    def _merges(self) -> bool:
+        """Say whether equivalent runs are merged.
+
+        Not under greedy with a group at the end: there the window of each run cuts off its last form,
+        so that runs with different windows have different futures.
+        """
+        settings = self.settings
+        if not settings.techniques.merging or self.search != "breadth_first":
+            return False
+        return not (settings.strategy is Strategy.GREEDY and self.trailing_group)
+
+    def _merged(self, bound: int, closed: int) -> tuple[int, int]:
+        """Append what runs of a state must agree in; return its stretch of the merge table."""
+        first = len(self.merge_rows)
+        if not self.merges:
+            return -1, -1
+        rows = needed_values(
+            [Bounds(v.group, v.minimum, v.maximum, self.before[k]) for k, v in enumerate(self.variables)],
+            [Pending(self.code[p.number], p.needs, p.each, p.whole) for p in self.placed],
+            [(key[0], acc) for key, acc in self.compiler.accumulators.items()],
+            bound,
+            closed,
+        )
+        if rows is None:
+            return -1, -1
+        self.merge_rows += rows
+        return first, len(self.merge_rows)
 
     def _closed(self, bound: int, full: int) -> int:
         closed = full
@@ -239,6 +301,7 @@ class Program:
             (L.HEAD_STATE_TABLE, self.state_rows),
             (L.HEAD_TRANSITION_TABLE, self.move_rows),
             (L.HEAD_CHECK_TABLE, self.check_rows),
+            (L.HEAD_MERGE_TABLE, self.merge_rows),
             (L.HEAD_CONDITION_TABLE, self.condition_rows),
             (L.HEAD_EACH_TABLE, self.each_rows),
             (L.HEAD_ACCUMULATOR_TABLE, self._accumulator_rows()),
@@ -265,6 +328,8 @@ class Program:
             head[L.HEAD_WINDOW_KIND] = L.WINDOW_EVENTS if events else L.WINDOW_TIME
             head[L.HEAD_WINDOW] = min(settings.window, 2**63 - 1)
         head[L.HEAD_RUN_INTEGERS], head[L.HEAD_RUN_FLOATS] = self.run_integers, self.run_floats
+        head[L.HEAD_MERGES], head[L.HEAD_POINTS] = int(self.merges), int(settings.points)
+        head[L.HEAD_CANDIDATES], head[L.HEAD_PRUNES] = int(self._tests_windows()), int(self._prunes())
         head[L.HEAD_STATES], head[L.HEAD_ABSENCES] = len(self.state_rows), len(self.absence_rows)
         return head
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.matchset import MatchSet, no_matches
 
@@ -19,28 +20,71 @@ class RunState:
     floats: Array
     nodes: Array
 
+    def bound_rows(self) -> Array:
+        """Return the rows that runs have bound."""
+        events = self.nodes[:, L.NODE_EVENT]
+        return np.asarray(events[events != L.UNION])
+
+    def moved_nodes(self, places: Array) -> Array:
+        """Return the nodes after rows have moved to ``places``."""
+        nodes = self.nodes.copy()
+        bindings = nodes[:, L.NODE_EVENT] != L.UNION
+        nodes[bindings, L.NODE_EVENT] = places[nodes[bindings, L.NODE_EVENT]]
+        return nodes
+
 
 NO_RUNS = RunState(np.zeros((0, 1), np.int64), np.zeros((0, 1)), np.zeros((0, 4), np.int64))
 
 
 @dataclass(slots=True)
 class Counters:
-    """What happened, for ``metrics``: exact numbers, never clocks."""
+    """What happened, for ``metrics``: exact numbers, never clocks.
+
+    Attributes
+    ----------
+    events_read, events_filtered
+        Events the engine has read, and rows that can play no role and were left out before it.
+    events_reread
+        Events read once more by a search that goes back.
+    late_rows, tied_rows
+        Rows not after the last watermark; relevant rows that share their time with another one.
+    starts_skipped
+        Events that could have started a run, but whose window cannot hold a match.
+    runs_created, runs_merged, peak_runs
+        Partial matches: made, made one with an equal one, alive at once at most.
+    bindings_tried, condition_evaluations
+        The work of the search.
+    buffer_peak
+        Bytes of the buffer of bindings, at most.
+    intermediate_matches
+        Matches of the positive part that selection and absences chose from.
+    matches
+        Matches reported.
+    """
 
     events_read: int = 0
+    events_filtered: int = 0
+    events_reread: int = 0
     late_rows: int = 0
     tied_rows: int = 0
-    condition_evaluations: int = 0
-    bindings_tried: int = 0
+    starts_skipped: int = 0
     runs_created: int = 0
+    runs_merged: int = 0
     peak_runs: int = 0
+    bindings_tried: int = 0
+    condition_evaluations: int = 0
+    buffer_peak: int = 0
+    intermediate_matches: int = 0
     matches: int = 0
 
     def merge(self, other: Counters) -> None:
-        """Add what another part of the work counted."""
+        """Add what another part of the work counted; of a peak take the highest."""
         for name in self.__slots__:
             mine, theirs = getattr(self, name), getattr(other, name)
-            setattr(self, name, max(mine, theirs) if name == "peak_runs" else mine + theirs)
+            setattr(self, name, max(mine, theirs) if name in PEAKS else mine + theirs)
+
+
+PEAKS = frozenset({"peak_runs", "buffer_peak"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,21 @@ def every_row_counts(pushed: Pushed) -> bool:
     """Say whether rows that can play no role must still reach the engine."""
     form = pushed.analysed.form
     contiguous = form.strategy in (Strategy.PARTITION, Strategy.STRICT)
-    return contiguous or (form.window is not None and form.window.kind is WindowKind.EVENTS)
+    counted = form.window is not None and form.window.kind is WindowKind.EVENTS
+    return contiguous or counted or not pushed.filters
+
+
+def reads_apart(plan: Plan) -> bool:
+    """Say whether the engine reads partition after partition, and not all of them together.
+
+    Strict contiguity looks at the whole input.  Without the technique of partitions ([S] 5.2.3) other
+    strategies do too, unless contiguity or WITHIN n EVENTS speaks of the partition itself.
+    """
+    form = plan.pushed.analysed.form
+    if form.strategy is Strategy.STRICT:
+        return False
+    counted = form.window is not None and form.window.kind is WindowKind.EVENTS
+    return plan.techniques.partition or counted or form.strategy is Strategy.PARTITION
 
 
 def prepared_columns(pushed: Pushed) -> tuple[str, ...]:

@@ -28,6 +28,9 @@ from fyke.pattern.kinds import AGGREGATES, FUNCTIONS
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
 from fyke.pattern.partition import drop_implied
 from fyke.pattern.returns import Output
+from fyke.techniques import Techniques
+
+_DEFAULTS = Techniques()
 
 EVENT = ""  # the variable of an expression over a row by itself
 MAX_ROLES = 63
@@ -62,7 +65,8 @@ class Pushed:
     The work is parted by the attributes of ``split``.  ``output`` is what RETURN asks for, with
     functions that only the input's engine knows as columns of their rows.  In ``alternatives`` each
     condition refers to derived columns by name, and ``roles_of`` gives the role bit of each variable of
-    each alternative, by (alternative, variable name).
+    each alternative, by (alternative, variable name).  With ``filters`` rows that can play no role may
+    be left out before the engine.
     """
 
     analysed: Analysed
@@ -74,6 +78,7 @@ class Pushed:
     split: tuple[str, ...]
     output: Output
     exported: tuple[Derived, ...] = ()
+    filters: bool = True
 
     @property
     def made(self) -> tuple[Derived, ...]:
@@ -172,15 +177,16 @@ def physical(derived: Derived) -> str:
     return f"__fyke_{derived.name}"
 
 
-def push_down(analysed: Analysed, output: str = "all") -> Pushed:
+def push_down(analysed: Analysed, output: str = "all", techniques: Techniques = _DEFAULTS) -> Pushed:
     """Split an analysed query into roles, derived columns and conditions over several events."""
     collector = _Collector(analysed)
     # Matches overlap within the partition that [x] names, so it must stay in one piece for that.
-    split = analysed.form.partition if output == "non_overlap" else analysed.form.split
+    whole = output == "non_overlap" or not techniques.partition
+    split = analysed.form.partition if whole else analysed.form.split
     roles_of: dict[tuple[int, str], int] = {}
     alternatives = []
-    for number, whole in enumerate(analysed.form.alternatives):
-        alternative = drop_implied(whole, split)
+    for number, given in enumerate(analysed.form.alternatives):
+        alternative = drop_implied(given, split)
         types = {variable.name: variable.type for variable in alternative.variables}
         for variable in alternative.variables:
             roles_of[number, variable.name] = collector.role(variable, alternative.conditions)
@@ -204,6 +210,7 @@ def push_down(analysed: Analysed, output: str = "all") -> Pushed:
         split,
         replace(analysed.output, columns=columns),
         tuple(collector.exported.values()),
+        techniques.filter,
     )
 
 

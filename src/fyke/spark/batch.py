@@ -11,17 +11,19 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
+from fyke.engine.clock import Clock
 from fyke.engine.engine import Engine
 from fyke.engine.order import partition_codes, times
 from fyke.engine.result import ResultBuilder
-from fyke.engine.state import State
+from fyke.engine.state import Counters, State
 from fyke.engine.warm import warm_up
 from fyke.language.ast import Strategy
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import combine_tallies, split_aggregates
 from fyke.plan.plan import Plan, prepared_columns
 from fyke.spark.expression import quote, to_sql
-from fyke.spark.prepare import distributed, prepared
+from fyke.spark.observe import Observed, counts_of_task, with_metrics, without_counts
+from fyke.spark.prepare import arranged, prepared, relevant, together
 from fyke.spark.session import arrange_workers
 
 _CHUNK_ROWS = 1 << 19
@@ -37,13 +39,24 @@ _AGGREGATE: dict[str, Callable[[str], Column]] = {
 }
 
 
-def match_frame(frame: DataFrame, plan: Plan) -> DataFrame:
-    """Return the matches in a DataFrame as a DataFrame; nothing runs before Spark is asked for rows."""
+def match_frame(frame: DataFrame, plan: Plan, observed: Observed | None = None) -> DataFrame:
+    """Return the matches in a DataFrame as a DataFrame; nothing runs before Spark is asked for rows.
+
+    With ``observed`` the first action on the result fills it.
+    """
     arrange_workers(frame.sparkSession)
-    rows = distributed(prepared(frame, plan.pushed), plan)
+    if observed is not None:
+        frame = observed.input(frame, plan.pushed.analysed.schema.time)
+    rows = relevant(prepared(frame, plan.pushed), plan.pushed)
+    rows = together(rows if observed is None else observed.kept(rows), plan)
+    rows = arranged(rows if observed is None else observed.moved(rows), plan)
     builder = ResultBuilder(plan)
     schema = from_arrow_schema(builder.schema, prefer_timestamp_ntz=True)
-    matches = rows.mapInArrow(matcher(plan), schema)
+    if observed is None:
+        matches = rows.mapInArrow(matcher(plan), schema)
+    else:
+        told = rows.mapInArrow(matcher(plan, metrics=True), with_metrics(schema))
+        matches = observed.matches(told)
     return _aggregated(matches, plan, builder) if plan.pushed.analysed.output.over_matches else matches
 
 
@@ -69,14 +82,24 @@ def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder) -> DataF
     return grouped.select(*partition, *columns)
 
 
-def matcher(plan: Plan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that workers run over the sorted rows of a Spark partition."""
+def matcher(
+    plan: Plan, *, metrics: bool = False
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the function that workers run over the sorted rows of a Spark partition.
+
+    With ``metrics`` its rows have a column more, and a last row tells what has been counted.
+    """
     names = list(prepared_columns(plan.pushed))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         warm_up()
         named = (batch.rename_columns(names) for batch in batches)
-        yield from _Walk(plan).results(named)
+        walk = _Walk(plan)
+        if not metrics:
+            yield from walk.results(named)
+            return
+        yield from map(without_counts, walk.results(named))
+        yield from counts_of_task(walk.builder.schema, walk.counters, walk.clock)
 
     return run
 
@@ -100,6 +123,7 @@ class _Walk:
         self.partition = () if analysed.form.strategy is Strategy.STRICT else plan.pushed.split
         self.end = analysed.schema.end
         self.engine, self.builder = Engine(_ordered_by_number(plan)), ResultBuilder(plan)
+        self.counters, self.clock = Counters(), Clock()
         self.numbered = 0
         self.state: State | None = None
         self.ready: list[pa.Table] = []
@@ -157,10 +181,12 @@ class _Walk:
         watermark = None
         if not final:
             watermark = int(times(rows.column(self.end))[-1]) - 1 if rows.num_rows else state.watermark
-        after, found = self.engine.advance(state, rows, watermark, sorted_rows=True)
+        after, found = self.engine.advance(state, rows, watermark, sorted_rows=True, clock=self.clock)
+        self.counters.merge(found.counters)
         self.state = None if final else after
         if len(found.matches) or (found.tally is not None and found.tally.num_rows):
             self.ready.append(self.builder.rows(found))
+            self.clock.lap("rows")
 
     def _drain(self) -> Iterator[pa.RecordBatch]:
         for table in self.ready:

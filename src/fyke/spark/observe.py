@@ -1,20 +1,81 @@
-"""Counts of what a DataFrame loses on the road, observed while Spark reads it."""
+"""Counts and clocks of a call on Spark, observed while Spark runs it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+
+import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StructType
 
+from fyke.engine.clock import PHASES, Clock
+from fyke.engine.state import PEAKS, Counters
 from fyke.spark.expression import rejected_sql
 
-Observed = Observation
+METRICS = "__fyke_metrics"
+_COUNTS = tuple(asdict(Counters()))
+_KIND = pa.struct([(name, pa.int64()) for name in _COUNTS] + [(name, pa.float64()) for name in PHASES])
 
 
-def observe_rejected(frame: DataFrame, time: tuple[str, str]) -> tuple[DataFrame, Observation]:
-    """Return the DataFrame with an observation of its rows and of those without a time."""
-    observation = Observation()
-    missing = rejected_sql(time)
-    observed = frame.observe(
-        observation, F.count(F.lit(1)).alias("rows"), F.count_if(F.expr(missing)).alias("rejected_rows")
-    )
-    return observed, observation
+class Observed:
+    """The observations of one call: of rows as they are read, of those that are kept, and of the tasks.
+
+    The rows of the result carry one column more on their way, :data:`METRICS`.  It is null but in the
+    last row of each task, which tells what the task has counted and is no match.
+    """
+
+    def __init__(self) -> None:
+        self._input, self._kept, self._moved, self._tasks = (Observation() for _ in range(4))
+
+    def input(self, frame: DataFrame, time: tuple[str, str]) -> DataFrame:
+        """Count the rows of the input, and those of them without a time."""
+        rejected = F.count_if(F.expr(rejected_sql(time)))
+        return frame.observe(self._input, F.count(F.lit(1)).alias("rows"), rejected.alias("rejected_rows"))
+
+    def kept(self, frame: DataFrame) -> DataFrame:
+        """Count the rows that are sent to the engine."""
+        return frame.observe(self._kept, F.count(F.lit(1)).alias("kept"))
+
+    def moved(self, frame: DataFrame) -> DataFrame:
+        """Keep the observations before the shuffle, even if no row is kept.
+
+        Spark would replace a sort of no rows by no rows, and forget about all that came before it; it
+        does so only through operators that it knows, and an observation is none of them.
+        """
+        return frame.observe(self._moved, F.count(F.lit(1)).alias("moved"))
+
+    def matches(self, frame: DataFrame) -> DataFrame:
+        """Add up what the tasks have counted, and leave the matches alone."""
+        added = [
+            (F.max if name in PEAKS else F.sum)(f"{METRICS}.{name}").alias(name)
+            for name in (*_COUNTS, *PHASES)
+        ]
+        return frame.observe(self._tasks, *added).where(F.col(METRICS).isNull()).drop(METRICS)
+
+    def get(self) -> dict[str, int | float]:
+        """Wait for the first action on the result, and return the counts by name."""
+        read, tasks = self._input.get, self._tasks.get
+        counts: dict[str, int | float] = {name: int(value) for name, value in read.items()}
+        counts |= {name: int(tasks[name] or 0) for name in _COUNTS}
+        counts["events_filtered"] = int(read["rows"] - read["rejected_rows"] - self._kept.get["kept"])
+        return counts | {name: float(tasks[name] or 0.0) for name in PHASES}
+
+
+def with_metrics(schema: StructType) -> StructType:
+    """Return the schema of rows of the result that carry :data:`METRICS`."""
+    return StructType([*schema.fields]).add(METRICS, from_arrow_type(_KIND))
+
+
+def without_counts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return matches with a :data:`METRICS` that says nothing."""
+    return batch.append_column(METRICS, pa.nulls(batch.num_rows, _KIND))
+
+
+def counts_of_task(schema: pa.Schema, counters: Counters, clock: Clock) -> Iterator[pa.RecordBatch]:
+    """Yield the row that tells what a task has counted."""
+    told: Mapping[str, int | float] = {**asdict(counters), **clock.seconds}
+    columns = [pa.nulls(1, field.type) for field in schema]
+    yield pa.record_batch([*columns, pa.array([told], _KIND)], [*schema.names, METRICS])

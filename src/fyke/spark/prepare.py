@@ -150,29 +150,45 @@ def rejected(frame: DataFrame, time: tuple[str, str]) -> DataFrame:
     return frame.where(rejected_sql(time))
 
 
-def distributed(frame: DataFrame, plan: Plan) -> DataFrame:
-    """Filter prepared rows, bring partitions together and sort them; only what the engine reads is left.
+def relevant(frame: DataFrame, pushed: Pushed) -> DataFrame:
+    """Leave out prepared rows that can play no role or are in no partition, where they do not matter."""
+    if not every_row_counts(pushed):
+        frame = frame.where(f"{ROLES} <> 0")
+    for key in _keys(pushed):
+        frame = frame.where(key.isNotNull())
+    return frame
+
+
+def _keys(pushed: Pushed) -> list[Column]:
+    strict = pushed.analysed.form.strategy is Strategy.STRICT
+    return [] if strict else [F.col(quote(name)) for name in pushed.split]
+
+
+def together(frame: DataFrame, plan: Plan) -> DataFrame:
+    """Bring the partitions of relevant rows together, with the columns that are sorted by or read."""
+    columns = dict.fromkeys((*prepared_columns(plan.pushed), *_order(plan)))
+    frame = frame.select(*(F.col(quote(name)) for name in columns))
+    keys = _keys(plan.pushed)
+    return frame.repartition(*keys) if keys else frame.repartition(1)
+
+
+def arranged(frame: DataFrame, plan: Plan) -> DataFrame:
+    """Sort rows within their partitions; only what the engine reads is left.
 
     The columns are those of :func:`prepared_columns` by position: ``mapInArrow`` takes a dot or a
     backtick in a name for syntax, so here they have plain names.
     """
-    pushed = plan.pushed
-    if not every_row_counts(pushed):
-        frame = frame.where(f"{ROLES} <> 0")
-    strict = pushed.analysed.form.strategy is Strategy.STRICT
-    keys = [] if strict else [F.col(quote(name)) for name in pushed.split]
-    if keys:
-        for key in keys:
-            frame = frame.where(key.isNotNull())
-        frame = frame.repartition(*keys)
-    else:
-        frame = frame.repartition(1)
-    columns = prepared_columns(pushed)
-    order = pushed.analysed.schema.order_columns()
-    if not _order_matters(plan):
-        order = tuple(name for name in order if name in columns)
-    frame = frame.sortWithinPartitions(*keys, *(F.col(quote(name)).asc_nulls_first() for name in order))
+    order = [F.col(quote(name)).asc_nulls_first() for name in _order(plan)]
+    frame = frame.sortWithinPartitions(*_keys(plan.pushed), *order)
+    columns = prepared_columns(plan.pushed)
     return frame.select(*(F.col(quote(name)).alias(f"c{number}") for number, name in enumerate(columns)))
+
+
+def _order(plan: Plan) -> tuple[str, ...]:
+    """Return the columns that rows are sorted by."""
+    order = plan.pushed.analysed.schema.order_columns()
+    columns = prepared_columns(plan.pushed)
+    return order if _order_matters(plan) else tuple(name for name in order if name in columns)
 
 
 def _order_matters(plan: Plan) -> bool:

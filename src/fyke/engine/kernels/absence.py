@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.automaton import span_fits
 from fyke.engine.kernels.elements import describe, holds_for_every
 from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.runs import span_fits
 from fyke.engine.kernels.world import enter
 
 # A frame of the search, and its phases.

@@ -1,57 +1,48 @@
-"""Rows to candidates: the rows that can play each role, and their attributes as keys that compare alike."""
+"""Candidate windows ([S] 5.2.2): an event whose window lacks what a match needs starts nothing.
+
+For each variable the first event ahead that can be bound to it, behind the first ones of all
+variables ordered before it: if one of them is not within the window of the start, no match begins
+there.  That is [S]'s summary statistics taken along whole chains of the order, and since no
+such event ever moves back, all starts of a partition together cost one pass per variable.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-
+from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.runs import age_fits
 
 
 @jit
-def count_roles(roles, bits, ranks, counts):
-    """Write how many rows in front of each row can play the role of each bit, and how many can in all."""
-    for k in range(len(bits)):
-        bit, row, count = bits[k], ranks[k], 0
-        for x in range(len(roles)):
-            row[x] = count
-            count += (roles[x] >> bit) & 1
-        row[len(roles)] = count
-        counts[k] = count
+def look_from(w, event):
+    """Begin with a partition."""
+    for v in range(w.program[L.HEAD_VARIABLES]):
+        w.ahead[v] = event
 
 
 @jit
-def list_candidates(ranks, counts, starts, positions):
-    """Write the rows that can play each role, in order, from ``starts`` on."""
-    rows = ranks.shape[1] - 1
-    for k in range(len(counts)):
-        row, start = ranks[k], starts[k]
-        positions[start + counts[k]] = 0  # one place more, for what is written and not kept
-        for x in range(rows):
-            positions[start + row[x]] = x
+def admits_match(w, event, end, flush):
+    """Say whether the window that starts with ``event`` has a candidate for every variable, in order.
 
-
-@jit
-def gather_integers(values, valid, positions, null, keys):
-    """Write the integers at positions as keys."""
-    for k in range(len(positions)):
-        x = positions[k]
-        keys[k] = values[x] if valid[x] else null
-
-
-@jit
-def gather_floats(values, valid, positions, null, keys):
-    """Write the floats at positions as integers in their order: -0.0 is 0.0, NaN is one value, greatest."""
-    bits = values.view(np.int64)
-    for k in range(len(positions)):
-        x = positions[k]
-        value = values[x]
-        if not valid[x]:
-            keys[k] = null
-        elif value != value:
-            keys[k] = np.int64(2**63 - 1)
-        elif value == 0.0:
-            keys[k] = 0
-        elif bits[x] < 0:
-            keys[k] = bits[x] ^ np.int64(2**63 - 1)
-        else:
-            keys[k] = bits[x]
+    Events from ``end`` on are not known; unless the input ends there, they may be what is missing.
+    """
+    age = w.events[L.EVENT_START, event]
+    if w.program[L.HEAD_WINDOW_KIND] == L.WINDOW_EVENTS:
+        age = w.events[L.EVENT_INDEX, event]
+    for v in range(w.program[L.HEAD_VARIABLES]):
+        row = w.program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
+        role, before = w.program[row + L.VAR_ROLE], w.program[row + L.VAR_BEFORE]
+        at, u = max(w.ahead[v], event), 0
+        while before != 0:  # variables are numbered along the order
+            if before & 1:
+                at = max(at, w.ahead[u] + 1)
+            before >>= 1
+            u += 1
+        while at < end and not w.events[L.EVENT_ROLES, at] & role:
+            at += 1
+        w.ahead[v] = at
+        if at >= end:
+            return not flush
+        if not age_fits(w, age, at):
+            return False
+    return True

@@ -27,7 +27,12 @@ HEAD_RUN_FLOATS = 16
 HEAD_STATES = 18
 HEAD_ABSENCES = 19
 HEAD_ALL_VARIABLES = 20  # those of absences included
-HEAD_SIZE = 21
+HEAD_MERGE_TABLE = 21
+HEAD_MERGES = 22  # 1: equivalent runs are merged
+HEAD_POINTS = 23  # 1: every event starts when it ends
+HEAD_CANDIDATES = 24  # 1: starts are tested for candidate windows
+HEAD_PRUNES = 25  # 1: a match ends all runs of its partition (non_overlap)
+HEAD_SIZE = 26
 
 WINDOW_NONE, WINDOW_TIME, WINDOW_EVENTS = 0, 1, 2
 
@@ -55,7 +60,9 @@ STATE_FINAL_CHECKS_END = 5
 STATE_EXPANDED = 6
 STATE_ROLES = 7  # roles that can move a run out of this state or extend it
 STATE_OPEN = 8  # some group can still be extended
-STATE_SIZE = 9
+STATE_MERGE = 9  # what runs here must agree in; -1: they are never merged
+STATE_MERGE_END = 10
+STATE_SIZE = 11
 
 # --- transition table ---------------------------------------------------------------------
 MOVE_VARIABLE = 0
@@ -108,12 +115,33 @@ RUN_STATE = 0
 RUN_NODE = 1
 RUN_START = 2  # smallest start time of its events
 RUN_FIRST = 3  # position of its first event
-RUN_VARIABLES = 4  # then RUN_VARIABLE_SIZE integers a variable, then the integer accumulators
+RUN_MARK = 4  # breadth first: hash of what is still needed; backtracking: the next event to read
+RUN_PARENT = 5  # robust search: twice the place of the run it came from, plus one once a match is found
+RUN_VARIABLES = 6  # then RUN_VARIABLE_SIZE integers a variable, then the integer accumulators
 RUN_COUNT = 0
 RUN_FIRST_OF = 1
 RUN_LAST_OF = 2
 RUN_BARRIER = 3  # position of the event of the variable that ends last
 RUN_VARIABLE_SIZE = 4
+
+# --- a node of the buffer: a binding, or the union of two histories -------------------------------
+NODE_EVENT = 0  # UNION: the node has no event, but two predecessors
+NODE_VARIABLE = 1  # of a union: its second predecessor
+NODE_PREVIOUS = 2
+NODE_DEPTH = 3  # bindings before it, at most
+NODE_AGE = 4  # of its youngest history, see age_of
+NODE_UNIONS = 5  # unions on a way from it, at most
+NODE_SIZE = 6
+UNION = -1
+
+# --- what runs must agree in to be merged: a place in the run, and a column or a bound -------------
+MERGE_KIND = 0
+MERGE_PLACE = 1
+MERGE_COLUMN = 2
+MERGE_SIZE = 3
+MERGE_VALUE_I, MERGE_VALUE_F = 0, 1  # the value of a column at the position in that place
+MERGE_INTEGER, MERGE_FLOAT, MERGE_CAPPED = 2, 3, 4
+MERGE_ORDER = 5  # the position in that place is before the same events
 
 # --- element slots a condition can load from, four a variable -----------------------------------
 SLOT_CURRENT, SLOT_FIRST, SLOT_LAST, SLOT_PREVIOUS = 0, 1, 2, 3
@@ -178,6 +206,7 @@ LIMIT_RUNS = 6
 LIMIT_NODES = 7
 LIMIT_STEPS = 8
 NEED_SCRATCH = 9
+LIMIT_MATCHES = 10
 
 # --- cursor: where a kernel call goes on ----------------------------------------------------------
 CURSOR_SEGMENT = 0
@@ -191,9 +220,28 @@ CURSOR_BINDINGS = 7  # length of the output
 CURSOR_DETAIL = 8  # the state that is needed
 CURSOR_STEPS = 9
 CURSOR_SAVED = 10  # runs saved for the next call
-CURSOR_LOADED = 11  # runs of the state consumed so far
+CURSOR_LOADED = 11  # runs that came with the state
 CURSOR_EVALUATIONS = 12
 CURSOR_CREATED = 13
 CURSOR_PEAK = 14
 CURSOR_TRIED = 15  # steps of all partitions
-CURSOR_SIZE = 16
+CURSOR_HEADS = 16  # matches noted
+CURSOR_HEAD = 17  # of them, the next to be written
+CURSOR_NODE = 18  # where its reading goes on; FRESH: at its head
+CURSOR_PATH = 19  # bindings of the path so far
+CURSOR_BRANCHES = 20  # histories put off
+CURSOR_COUNTED = 21  # matches of the partition
+CURSOR_COUNTED_OF = 22  # the partition
+CURSOR_MERGED = 23
+CURSOR_COMPARED = 24  # runs offered for merging since it was last worth it
+CURSOR_FRUITFUL = 25  # those of them that were merged
+CURSOR_RESTING = 26  # new runs to come before merging is tried again
+CURSOR_SKIPPED = 27  # starts that no candidate window allows
+CURSOR_REREAD = 28
+CURSOR_FURTHEST = 29  # backtracking: the first event not read yet
+CURSOR_NODES_PEAK = 30
+CURSOR_LAST_END = 31  # non_overlap: end of the last match of the partition
+CURSOR_MATCHED = 32  # non_overlap: 1 if a match has been found at this moment
+CURSOR_NOTED = 33  # non_overlap: 1 if a match has been noted at this event
+CURSOR_SIZE = 34
+FRESH = -2

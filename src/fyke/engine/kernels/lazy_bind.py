@@ -11,10 +11,10 @@ import numpy as np
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
-from fyke.engine.kernels.automaton import copy_row, span_fits
 from fyke.engine.kernels.elements import accumulate, describe, holds_for_every
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.predicate import LARGEST, SMALLEST, evaluate
+from fyke.engine.kernels.runs import copy_row, span_fits
 
 
 @jit

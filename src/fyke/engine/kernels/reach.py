@@ -12,7 +12,6 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.jit import jit
 
-
 NEAR = np.int64(2**61)
 
 

@@ -29,9 +29,10 @@ class World(NamedTuple):
     Events are read only: ``events`` has the rows of ``layout.EVENT_*``; ``cols_i`` and ``cols_f`` a row
     per derived column, with ``valid_*`` beside them; list columns are offsets in ``lists`` into
     ``values``; ``addresses`` are those of user functions.  Runs are a row of integers and a row of
-    floats each; ``nodes`` (position, variable, previous, depth) are their bindings; ``loaded`` came
-    with the state, ``saved`` go into it.  Matches leave through ``bindings`` and ``offsets``.  What
-    follows ``limits`` is scratch: the stack of a condition, and the elements of one substitution.
+    floats each; ``nodes`` (``layout.NODE_*``) are their bindings; ``loaded`` came with the state,
+    ``saved`` go into it.  Matches are noted in ``heads`` and leave through ``bindings`` and
+    ``offsets``.  What follows ``limits`` is scratch: the stack of a condition, the elements of one
+    substitution, the path of one match, the runs ``seen`` by hash, the events ``ahead``.
     From ``plan`` on it is what the lazy engines need: :mod:`fyke.engine.kernels.lazy`.
     """
 
@@ -72,6 +73,11 @@ class World(NamedTuple):
     after_f: Array
     kept_slots: Array
     kept_lengths: Array
+    heads: Array
+    path: Array
+    branches: Array
+    seen: Array
+    ahead: Array
     plan: Array = np.zeros(1, np.int64)
     candidates: Array = np.zeros(1, np.int64)
     ranks: Array = np.zeros((1, 1), np.int64)
@@ -99,13 +105,19 @@ _BYTES = {"valid_i", "valid_f", "nulls"}
 _FLAT = {
     "program", "constants", "values", "addresses", "offsets", "cursor", "limits", "slots", "lengths",
     "stack_i", "stack_f", "nulls", "elements", "bounds", "fill", "places", "before_i", "before_f", "after_i",
-    "after_f", "kept_slots", "kept_lengths", "plan", "candidates", "keys", "entries", "chosen", "prefix",
-    "out_positions", "out_variables", "out_alternative", "counts",
+    "after_f", "kept_slots", "kept_lengths", "heads", "path", "branches", "seen", "ahead", "plan",
+    "candidates", "keys", "entries", "chosen", "prefix", "out_positions", "out_variables",
+    "out_alternative", "counts",
 }  # fmt: skip
 
 
 def _dtype(name: str) -> Any:
     return np.float64 if name in _FLOATS else np.uint8 if name in _BYTES else np.int64
+
+
+def nothing(name: str) -> Array:
+    """Return an array of no meaning for a field that a kernel does not use."""
+    return np.zeros(1 if name in _FLAT else (1, 1), _dtype(name))
 
 
 def pack_world(world: World) -> Any:

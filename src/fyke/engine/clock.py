@@ -1,0 +1,38 @@
+"""Seconds per phase of a call.  Clocks differ from run to run: nothing but ``metrics`` looks at them."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+PHASES = {
+    "seconds_prepare": "roles, conditions on one event and derived columns",
+    "seconds_order": "bringing rows into processing order",
+    "seconds_encode": "columns as the kernels want them",
+    "seconds_search": "reading events: runs and their bindings",
+    "seconds_choose": "robust selection, absences, union of alternatives, overlap",
+    "seconds_rows": "matches to rows of the result",
+}
+
+
+class Clock:
+    """Adds up the time of each phase, lap by lap.
+
+    >>> clock = Clock()
+    >>> clock.lap("search")
+    >>> sorted(name for name, seconds in clock.seconds.items() if seconds > 0)
+    ['seconds_search']
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = dict.fromkeys(PHASES, 0.0)
+        self._since = perf_counter()
+
+    def restart(self) -> None:
+        """Begin a lap here: the time since the last one belongs to no phase."""
+        self._since = perf_counter()
+
+    def lap(self, phase: str) -> None:
+        """End a lap, which began at the end of the last one, and add it to a phase."""
+        now = perf_counter()
+        self.seconds[f"seconds_{phase}"] += now - self._since
+        self._since = now

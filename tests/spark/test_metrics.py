@@ -1,0 +1,95 @@
+"""Counts and clocks of a call on Spark: those of the call on a table, filled by the first action."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import fyke
+from tests.spark.streams import OPTIONS, QUERIES, stream
+from tests.spark.tables import assert_same, frame_of, on_table, settings
+
+pytestmark = pytest.mark.spark
+
+STREAM = stream(60)
+UNTIMED = STREAM["ts"].null_count
+Counts = dict[str, int | float]
+
+
+@pytest.fixture(scope="module")
+def frame(spark: SparkSession) -> DataFrame:
+    return frame_of(spark, STREAM)
+
+
+def on_table_and_frame(frame: DataFrame, query: str, options: dict[str, Any]) -> tuple[Counts, Counts]:
+    """Return the metrics of both; of the result on Spark only the rows are asked for."""
+    table, spark = fyke.Metrics(), fyke.Metrics()
+    found = fyke.match(STREAM, query, metrics=table, **options)
+    result = fyke.match(frame, query, metrics=spark, **options)
+    assert result.count() == found.num_rows
+    return table.get(), spark.get()
+
+
+def exact(metrics: Counts) -> Counts:
+    return {name: value for name, value in metrics.items() if not name.startswith("seconds_")}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["next", "two keys", "strict contiguity", "or", "over matches", "over no match", "non overlap", "events"],
+)
+def test_the_work_is_that_on_a_table(frame: DataFrame, name: str) -> None:
+    query, more = QUERIES[name]
+    table, spark = on_table_and_frame(frame, query, {**OPTIONS, **more})
+    assert list(spark) == list(table)
+    assert exact(spark) == exact(table)
+    assert (spark["rows"], spark["rejected_rows"]) == (STREAM.num_rows, UNTIMED)
+    assert {name: type(value) for name, value in spark.items()} == {
+        name: type(value) for name, value in table.items()
+    }
+
+
+def test_seconds_are_those_of_the_tasks(frame: DataFrame) -> None:
+    query = "PATTERN SEQ(ANY a, ANY b) WHERE skip_till_any_match { [k] } WITHIN 10 days"
+    _, spark = on_table_and_frame(frame, query, OPTIONS)
+    assert spark["matches"] > 0
+    assert spark["seconds_search"] > 0
+    assert spark["seconds_rows"] > 0
+    assert spark["seconds_prepare"] == 0  # Catalyst prepares, among its other work
+
+
+@pytest.mark.parametrize("adaptive", ["false", "true"])
+@pytest.mark.parametrize("rows, type", [("n >= 0", "Unheard"), ("n < -1", "A")])
+def test_no_relevant_rows(spark: SparkSession, frame: DataFrame, adaptive: str, rows: str, type: str) -> None:
+    query = f"PATTERN SEQ({type} a, {type} b) WHERE {{ [k] }} WITHIN 5 minutes"
+    some, metrics = frame.where(rows), fyke.Metrics()
+    expected = some.where("ts IS NOT NULL").count()
+    with settings(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        assert fyke.match(some, query, metrics=metrics, **OPTIONS).collect() == []
+        counts = exact(metrics.get())
+    assert counts.pop("rows") - counts.pop("rejected_rows") == expected == counts.pop("events_filtered")
+    assert counts == dict.fromkeys(counts, 0)
+
+
+def test_the_rows_of_several_inputs(frame: DataFrame) -> None:
+    metrics = fyke.Metrics()
+    query = "PATTERN SEQ(A a, B b) WITHIN 1 hour"
+    fyke.match({"A": frame, "B": frame}, query, time="ts", metrics=metrics).collect()
+    assert (metrics.get()["rows"], metrics.get()["rejected_rows"]) == (2 * STREAM.num_rows, 2 * UNTIMED)
+
+
+@pytest.mark.parametrize("name", ["two keys", "over matches", "no match"])
+def test_metrics_change_no_row_and_no_type(frame: DataFrame, name: str) -> None:
+    query, more = QUERIES[name]
+    result = fyke.match(frame, query, metrics=fyke.Metrics(), **OPTIONS, **more)
+    assert result.schema == fyke.match(frame, query, **OPTIONS, **more).schema
+    assert_same(result.toArrow(), on_table(STREAM, query, **OPTIONS, **more))
+
+
+def test_a_part_of_the_result_does_not_change_what_was_filtered(frame: DataFrame) -> None:
+    whole, part = fyke.Metrics(), fyke.Metrics()
+    fyke.match(frame, QUERIES["two keys"][0], metrics=whole, **OPTIONS).collect()
+    fyke.match(frame, QUERIES["two keys"][0], metrics=part, **OPTIONS).limit(1).collect()
+    assert whole.get()["events_filtered"] == part.get()["events_filtered"] > 0
