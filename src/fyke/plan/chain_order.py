@@ -8,12 +8,17 @@ from fyke.pattern.normal_form import Alternative
 
 
 def chain_order(
-    alternative: Alternative, rates: Mapping[str, int], given: tuple[str, ...] | None
+    alternative: Alternative,
+    rates: Mapping[str, int],
+    given: tuple[str, ...] | None,
+    *,
+    groups_in_sequence: bool = False,
 ) -> tuple[str, ...]:
     """Return the names of an alternative's variables, the first to be bound first.
 
     A given order is kept as far as it names variables of this alternative; otherwise ``rates``, the
-    number of candidates of each variable, decide.  Groups come last in either case ([L] 4.5).
+    number of candidates of each variable, decide.  Groups come last in either case ([L] 4.5), as the
+    pattern has them if ``groups_in_sequence``.
     """
     names = [variable.name for variable in alternative.variables]
     groups = {variable.name for variable in alternative.variables if variable.group}
@@ -21,4 +26,6 @@ def chain_order(
         ordered = [name for name in given if name in names]
     else:
         ordered = sorted(names, key=lambda name: (rates[name], names.index(name)))
+    if groups_in_sequence:
+        return (*(n for n in ordered if n not in groups), *(n for n in names if n in groups))
     return (*(n for n in ordered if n not in groups), *(n for n in ordered if n in groups))
