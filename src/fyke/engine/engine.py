@@ -25,6 +25,7 @@ from fyke.engine.kernels.arrays import Array, Data, Matches
 from fyke.engine.kernels.match_buffer import rebase_positions
 from fyke.engine.kernels.overlap import greedy_cover
 from fyke.engine.lazy_reader import LazyReader
+from fyke.engine.list_lengths import check_list_lengths
 from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, output_order, robust
 from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
@@ -215,6 +216,7 @@ class Engine:
         data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
         if self.compiled:
             data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
+        check_list_lengths(self.programs, data)
         feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
         if self.lazy is not None:
             self.lazy.begin(ordered.table)

@@ -270,4 +270,7 @@ class LazyCall:
             bindings_tried=int(cursor[Z.SEEK_TRIED]),
             runs_created=int(cursor[Z.SEEK_OPENED]),
             peak_runs=int(cursor[Z.SEEK_DEEPEST]),
+            memory_operations=int(cursor[Z.SEEK_MEMORY] + cursor[Z.SEEK_BOUND]),
+            absence_checks=int(cursor[Z.SEEK_ABSENCES]),
+            buffered_events=self.data.events.shape[1],
         )

@@ -65,6 +65,7 @@ def scan(w, level):
     w.cursor[Z.SEEK_EVALUATIONS] += (at - begin) * count
     w.cursor[Z.SEEK_MEMORY] += at - begin
     lv[Z.AT] = at
+    w.cursor[Z.SEEK_BOUND] += np.int64(found)
     if found and w.plan[Z.PLAN_ACCUMULATES]:
         keep_accumulators(w, level, row)
     return found
@@ -232,10 +233,27 @@ def accept(w, level):
 
 
 @jit
+def decided_by(w, row, bound):
+    """Return how many conditions, at most four, relate a step's variable to bound ones only."""
+    count = 0
+    for k in range(w.plan[row + Z.STEP_FAST], w.plan[row + Z.STEP_FAST_END]):
+        fast = w.plan[Z.PLAN_FAST] + k * Z.FAST_SIZE
+        if not w.plan[fast + Z.FAST_LAGGED] and w.lengths[w.plan[fast + Z.FAST_OTHER]] > 0:
+            count += 1
+    bound |= w.plan[row + Z.STEP_BIT]
+    for k in range(w.plan[row + Z.STEP_CHECKS], w.plan[row + Z.STEP_CHECKS_END]):
+        if w.plan[w.plan[Z.PLAN_CHECKS] + k * Z.TEST_SIZE + Z.TEST_NEEDS] & ~bound == 0:
+            count += 1
+    return min(count, 4)
+
+
+@jit
 def choose(w, alternative, level):
     """Return the step of the unbound variable with the fewest candidates, -1 if one has too few.
 
-    Groups are bound when all single variables are ([L] 4.5).
+    A condition with bound variables is taken to leave a quarter of the candidates: of two variables
+    equally rare in the window, the one that is related to what is bound comes first.  Groups are bound
+    when all single variables are ([L] 4.5).
     """
     choice = w.plan[Z.PLAN_ALTERNATIVES] + alternative * Z.CHOICE_SIZE
     bound = w.levels[level - 1, Z.BOUND] if level > 0 else 0
@@ -252,8 +270,9 @@ def choose(w, alternative, level):
             return -1
         if w.plan[row + Z.STEP_GROUP] and singles:
             continue
-        if best < 0 or size < fewest:
-            best, fewest = step, size
+        left = size << (8 - 2 * decided_by(w, row, bound))
+        if best < 0 or left < fewest:
+            best, fewest = step, left
     return best
 
 

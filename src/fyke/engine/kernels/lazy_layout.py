@@ -152,7 +152,8 @@ SEEK_ABSENCES = 15  # absence checks made
 SEEK_WIDE = 16  # 1: the count has left int64
 SEEK_DETAIL = 17  # how much room is needed
 SEEK_JOINED = 18  # lists of the group before that are joined already
-SEEK_SIZE = 19
+SEEK_BOUND = 19  # events bound
+SEEK_SIZE = 20
 
 # --- aggregates over matches --------------------------------------------------------------------
 TALLY_FUNCTION = 0
