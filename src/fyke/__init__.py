@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from fyke import reference
-from fyke.api import enumerate_matches, explain, match, matcher, rejected
+from fyke.api import enumerate_matches, explain, match, match_batches, matcher, rejected
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
 from fyke.language.query import Query
@@ -42,6 +42,7 @@ __all__ = [
     "enumerate_matches",
     "explain",
     "match",
+    "match_batches",
     "matcher",
     "parse",
     "pattern",

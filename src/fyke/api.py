@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,9 @@ from fyke.limits import Limits
 from fyke.metrics import Metrics
 from fyke.pattern.analyse import analyse
 from fyke.pattern.schema import EventSchema, make_schema, unite_columns
+from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
-from fyke.plan.plan import Plan
+from fyke.plan.plan import LAZY_ENGINES, Plan
 from fyke.plan.pushdown import push_down
 from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
@@ -41,7 +42,7 @@ from fyke.streams import (
 )
 from fyke.techniques import Techniques
 
-ENGINES = ("auto", "automaton")
+ENGINES = ("auto", "automaton", *LAZY_ENGINES)
 OUTPUTS = ("all", "non_overlap", "compressed")
 _TYPE_NAMES = ("type", "event_type", "fyke_type", "__fyke_type")
 
@@ -85,7 +86,8 @@ def match(
         one reported has ended; or ``"compressed"``: all that end with the same event as one shared
         graph, which :func:`enumerate_matches` reads.
     engine
-        ``"auto"`` or the name of an engine; every engine that can run the query gives the same rows.
+        ``"auto"``, ``"automaton"``, or for skip_till_any_match ``"lazy_chain"`` or ``"lazy_tree"``; every
+        engine that can run the query gives the same rows.
     limits
         Bounds on memory and work, see :class:`fyke.Limits`.
     techniques
@@ -117,23 +119,59 @@ def match(
     return spark_batch.match_frame(source.events, plan, metrics.observe() if metrics is not None else None)
 
 
+def match_batches(table: pa.Table, query: str | AnyQuery, **options: Any) -> Iterator[pa.RecordBatch]:
+    """Yield what :func:`match` returns for a table, with the same options, in batches of bounded size.
+
+    A lazy engine searches on only when a batch has been taken: a billion matches need no more memory
+    than a thousand, and the limit on matches does not apply.  Where a match is certain only beside
+    others (an absence at the end, ``non_overlap``, alternatives that may find the same match) and with
+    other engines all matches are found first.
+    """
+    call = _call(match_batches.__name__, query, options)
+    if isinstance(call.query, RelationalQuery):
+        yield from match(table, call.query, **options).to_batches()
+        return
+    source = call.source(table)
+    if not isinstance(source.events, pa.Table):
+        raise InputError(
+            "match_batches takes a pyarrow.Table, or a dict of them",
+            remedy="On Spark use fyke.match: there results are streams of batches already.",
+        )
+    plan = call.plan(source)
+    events, _ = timed(source.events, source.schema, warn=True)
+    rows = prepare(events, plan.pushed, whole_input=True)
+    warm_up(plan)
+    engine, builder = Engine(plan), builder_of(plan)
+    if plan.pushed.output.over_matches:
+        _, found = engine.advance(engine.start(rows.schema), rows, None)
+        yield from builder.finish(builder.rows(found)).to_batches()
+        return
+    for found in engine.advance_in_chunks(engine.start(rows.schema), rows, None):
+        if len(found.matches) or found.graphs:
+            yield from builder.rows(found).to_batches()
+
+
 def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
     """Say in words what a query means and how :func:`match`, with the same options, would run it.
 
     Nothing runs: of the events only the schema is looked at.
     """
-    names = list(inspect.signature(match).parameters)[2:-1]
-    unknown = [name for name in options if name not in names]
-    if unknown:
-        raise OptionError(f"explain takes no option {unknown[0]!r}.{near_misses(unknown[0], names)}")
-    defaults: dict[str, Any] = {"output": "all", "engine": "auto"}
-    arguments = {**dict.fromkeys(names), **defaults, **options}
-    call = _Call(query, *arguments.values())
+    call = _call(explain.__name__, query, options)
     if isinstance(call.query, RelationalQuery):
         return call.relational(events).explain()
     source = call.source(events)
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
-    return explain_plan(call.plan(source).pushed, engine="automaton", output=call.output, rows_by=rows_by)
+    return explain_plan(call.plan(source), rows_by=rows_by)
+
+
+def _call(name: str, query: str | AnyQuery, options: Mapping[str, Any]) -> _Call:
+    """Return the checked arguments of a function that takes the options of :func:`match`, but no metrics."""
+    names = list(inspect.signature(match).parameters)[2:-1]
+    unknown = [option for option in options if option not in names]
+    if unknown:
+        raise OptionError(f"{name} takes no option {unknown[0]!r}.{near_misses(unknown[0], names)}")
+    defaults: dict[str, Any] = {"output": "all", "engine": "auto"}
+    return _Call(query, *{**dict.fromkeys(names), **defaults, **options}.values())
 
 
 def matcher(query: str | AnyQuery, **options: Any) -> Callable[[Events], Any]:
@@ -212,7 +250,7 @@ class _Call:
             tie_breaker,
             time_unit,
         )
-        self.output = output
+        self.output, self.engine = output, engine
         self.functions = {name.lower(): function for name, function in (functions or {}).items()}
         self.arities = {name: _arity(name, function) for name, function in self.functions.items()}
         for name, function in self.functions.items():
@@ -310,7 +348,8 @@ class _Call:
             analysed = analyse(query, source.schema, self.limits, infer=infer, functions=self.arities)
             pushed = push_down(analysed, self.output, self.techniques)
             types = spark_prepare.derived_types(frame, pushed)
-        return Plan(pushed, types, self.output, self.limits, self.functions, self.techniques)
+        engine = choose_engine(self.engine, pushed, self.techniques)
+        return Plan(pushed, types, self.output, self.limits, self.functions, self.techniques, engine)
 
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:

@@ -9,6 +9,7 @@ from fyke.errors import OptionError, near_misses
 _CHOICES = {
     "search": ("breadth_first", "backtrack"),
     "robust": ("backtracking", "post_processing"),
+    "absence": ("first_chance", "post_processing", None),
 }
 
 
@@ -32,6 +33,11 @@ class Techniques:
     robust
         How robust matches are found: ``"backtracking"`` ([S] 6.3), or all matches first and then
         ``"post_processing"``.
+    order
+        The order in which a lazy chain binds the variables; None: rare ones first ([L] 4).
+    absence
+        When a lazy engine checks absences: ``"first_chance"``, as soon as all they depend on is bound
+        ([L] 4.4.2), or ``"post_processing"`` of whole matches ([L] 4.4.1); None: as early as is exact.
     """
 
     filter: bool = True
@@ -40,10 +46,15 @@ class Techniques:
     merging: bool = True
     search: str = "breadth_first"
     robust: str = "backtracking"
+    order: tuple[str, ...] | None = None
+    absence: str | None = None
 
     def __post_init__(self) -> None:
         for spec in fields(self):
             value = getattr(self, spec.name)
+            if spec.name == "order":
+                self._check_order(value)
+                continue
             if spec.name in _CHOICES:
                 allowed: tuple[object, ...] = _CHOICES[spec.name]
             else:
@@ -53,3 +64,13 @@ class Techniques:
                     f"technique {spec.name!r} must be one of {', '.join(map(repr, allowed))}, "
                     f"found {value!r}.{near_misses(str(value), [str(each) for each in allowed])}"
                 )
+
+    def _check_order(self, order: object) -> None:
+        if order is None:
+            return
+        if isinstance(order, str) or not isinstance(order, (list, tuple)):
+            raise OptionError(
+                f"technique 'order' must be a tuple of names of variables, found {order!r}",
+                remedy="Write order=('a', 'b'), or leave it out: then rare variables come first.",
+            )
+        object.__setattr__(self, "order", tuple(order))

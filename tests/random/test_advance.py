@@ -41,6 +41,7 @@ class Stream:
     tie_breaker: str | tuple[str, ...] | None = None
     output: str = "all"
     techniques: Techniques = DEFAULT
+    engine: str = "automaton"
     found: list[pa.Table] = field(default_factory=list)
     late: int = 0
 
@@ -48,13 +49,19 @@ class Stream:
         columns = dict(zip(self.schema.names, self.schema.types, strict=True))
         schema = make_schema(columns, time=self.time, type_column="kind", tie_breaker=self.tie_breaker)
         self.pushed = push_down(analyse(self.query, schema), self.output, self.techniques)
-        plan = Plan(self.pushed, derived_types(self.pushed), self.output, techniques=self.techniques)
-        self.engine, self.builder = Engine(plan), ResultBuilder(plan)
-        self.state: State = self.engine.start(prepare(self.schema.empty_table(), self.pushed).schema)
+        plan = Plan(
+            self.pushed,
+            derived_types(self.pushed),
+            self.output,
+            techniques=self.techniques,
+            engine=self.engine,
+        )
+        self.door, self.builder = Engine(plan), ResultBuilder(plan)
+        self.state: State = self.door.start(prepare(self.schema.empty_table(), self.pushed).schema)
 
     def advance(self, batch: pa.Table, watermark: int | None) -> pa.Table:
         """Feed a batch and return the matches that are now certain."""
-        self.state, found = self.engine.advance(self.state, prepare(batch, self.pushed), watermark)
+        self.state, found = self.door.advance(self.state, prepare(batch, self.pushed), watermark)
         self.late += found.counters.late_rows
         self.found.append(self.builder.rows(found))
         return self.found[-1]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,54 +9,28 @@ import pyarrow.compute as pc
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.order import partition_codes
-from fyke.language.ast import Call, Expression, Reference, Star, map_children
-from fyke.pattern.check import over_matches
+from fyke.language.ast import Expression, Reference
 from fyke.pattern.returns import Output
+from fyke.plan.match_aggregates import combine_tallies, split_aggregates
 
 _ARROW = {"count": "count", "sum": "sum", "min": "min", "max": "max", "avg": "mean", "stddev": "stddev"}
-_COLUMN = "__fyke_item_"
 _MAGNITUDE = np.int64(2**63 - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class MatchAggregate:
-    """``function`` over the values of ``argument`` in all matches; None counts the matches.
+def aggregate_rows(
+    rows: pa.Table, partition: tuple[str, ...], output: Output, *, tallied: bool = False
+) -> pa.Table:
+    """Return one row per value of the partition attributes (one row in all without them).
 
-    ``column`` is where the value of a match stands in the rows of :class:`ResultBuilder`.
+    Rows are matches, or if ``tallied`` sums over some matches each.
     """
-
-    column: str
-    function: str
-    argument: Expression | None
-
-
-def split_aggregates(output: Output) -> tuple[list[MatchAggregate], list[Expression]]:
-    """Return the aggregates over matches in RETURN, and the items with references in their place.
-
-    The reference to aggregate k is to the variable "" and the path (its column,).
-    """
-    aggregates: list[MatchAggregate] = []
-
-    def replaced(node: Expression) -> Expression:
-        if not over_matches(node):
-            return map_children(node, replaced)
-        assert isinstance(node, Call)
-        argument = None if isinstance(node.arguments[0], Star) else node.arguments[0]
-        aggregates.append(MatchAggregate(f"{_COLUMN}{len(aggregates)}", node.function, argument))
-        return Reference("", (aggregates[-1].column,), place=node.place)
-
-    return aggregates, [replaced(column.expression) for column in output.columns]
-
-
-def aggregate_rows(rows: pa.Table, partition: tuple[str, ...], output: Output) -> pa.Table:
-    """Return one row per value of the partition attributes (one row in all without them)."""
-    aggregates, items = split_aggregates(output)
+    aggregates, items = combine_tallies(output) if tallied else split_aggregates(output)
     heads, owner = np.unique(partition_codes(rows, partition), return_index=True, return_inverse=True)[1:]
     groups = len(heads) if partition else 1
     values: dict[str, Column] = {}
     for each in aggregates:
         value = grouped(each.function, rows.column(each.column).combine_chunks(), owner, groups)
-        values[each.column] = value.fill_null(0) if each.function == "count" else value
+        values[each.column] = value.fill_null(0) if each.counts else value
     columns: dict[str, Column] = {
         name: rows.column(name).take(pa.array(heads)).combine_chunks() for name in partition
     }

@@ -7,11 +7,13 @@ later event can change them.  A watermark of None ends the input.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
+from fyke.engine.absence_order import absences_left, by_frequency
 from fyke.engine.automaton import AutomatonCall, Feed
 from fyke.engine.clock import Clock
 from fyke.engine.columns import column_uses, encode
@@ -23,12 +25,15 @@ from fyke.engine.kernels.absence import filter_absences
 from fyke.engine.kernels.arrays import Array, Data, Matches
 from fyke.engine.kernels.match_buffer import rebase_positions
 from fyke.engine.kernels.overlap import greedy_cover
+from fyke.engine.lazy_reader import LazyReader
+from fyke.engine.list_lengths import check_list_lengths
 from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, output_order, robust
 from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
-from fyke.engine.state import Counters, RunState, State, empty_state
+from fyke.engine.segments import Taken, count_tied_rows, find_segments, number_events
+from fyke.engine.state import NO_RUNS, Counters, RunState, State, empty_state
 from fyke.language.ast import Strategy, WindowKind
-from fyke.plan.plan import Plan, reads_apart
+from fyke.plan.plan import LAZY_ENGINES, Plan, reads_apart
 
 _END_OF_TIME = 2**63 - 1
 _NAN = float("nan")  # one object: Python finds it again only as itself
@@ -43,6 +48,7 @@ class Found:
     events: Array
     counters: Counters
     graphs: GraphSet | None = None
+    tally: pa.Table | None = None
 
 
 class Engine:
@@ -73,6 +79,8 @@ class Engine:
         self.compresses = self._compresses()
         self.names = list(dict.fromkeys(v.name for program in self.programs for v in program.variables))
         self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
+        roles = [self._roles(number) for number in range(len(self.programs))]
+        self.lazy = LazyReader(plan, roles, settings, self.names) if plan.engine in LAZY_ENGINES else None
         arity = self.analysed.functions
         self.compiled = [
             compile_external(name, function, arity[name]) for name, function in plan.functions.items()
@@ -95,7 +103,8 @@ class Engine:
         program = self.programs[0]
         picks = self.analysed.form.strategy is Strategy.ROBUST and program.search != "robust"
         alone = len(self.programs) == 1 and not program.absence_rows
-        return self.plan.output == "compressed" and alone and not picks
+        lists = self.plan.engine in LAZY_ENGINES
+        return self.plan.output == "compressed" and alone and not picks and not lists
 
     def _graphs(self, matches: MatchSet, feed: Feed, counters: Counters) -> GraphSet:
         """Return the graphs of a call: those of the search, or those of chosen matches."""
@@ -139,27 +148,14 @@ class Engine:
         clock
             Is told how long each phase took.
         """
-        counters, clock = Counters(), clock or Clock()
-        clock.restart()
-        batch = self._without_late(state, batch, counters)
-        rows = pa.concat_tables([state.rows, batch]) if state.rows.num_rows else batch
-        ordered = order_rows(rows, self.plan, sorted_rows=sorted_rows and state.rows.num_rows == 0)
-        places = np.empty(rows.num_rows, np.int64)
-        places[ordered.permutation] = np.arange(rows.num_rows)
-        read = np.zeros(rows.num_rows, bool)
-        read[places[: len(state.read)]] = state.read
-        self._number_events(state, ordered, places)
-        segments = _segments(ordered, read, watermark)
-        clock.lap("order")
-        data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
-        if self.compiled:
-            data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
-        feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
-        clock.lap("encode")
+        clock = clock or Clock()
+        taken = self._take_up(state, batch, watermark, sorted_rows, clock)
+        ordered, feed, data, ranks = taken.ordered, taken.feed, taken.data, taken.ranks
+        places, read, segments, counters = taken.places, taken.read, feed.segments, taken.counters
         with limits_by_partition(ordered.table, self.plan):
             matches, runs = self._read(state, feed, data, ranks, places, counters)
             counters.events_read = int((feed.read_to - segments[:, 1]).sum())
-            counters.tied_rows = _tied_rows(ordered, segments[:, 1], feed.read_to)
+            counters.tied_rows = count_tied_rows(ordered, segments[:, 1], feed.read_to)
             clock.lap("search")
             waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
             certain, waiting = self._split_certain(waiting, feed, ordered)
@@ -170,11 +166,69 @@ class Engine:
             ready, last_ends = self._non_overlap(ready, ordered, state, feed)
         else:
             ready, chosen, last_ends = chosen, no_matches(), None
-        counters.matches = len(ready)
+        counters.matches += len(ready)
         graphs = self._graphs(ready, feed, counters) if self.plan.output == "compressed" else None
+        tally = self.lazy.tally_rows(ordered.table, segments) if self.lazy is not None else None
         clock.lap("choose")
-        found = Found(ready, ordered.table, ordered.events, counters, graphs)
+        found = Found(ready, ordered.table, ordered.events, counters, graphs, tally)
         return self._keep(ordered, read, segments, feed, runs, waiting, chosen, last_ends), found
+
+    def advance_in_chunks(
+        self,
+        state: State,
+        batch: pa.Table,
+        watermark: int | None,
+        *,
+        sorted_rows: bool = False,
+        clock: Clock | None = None,
+    ) -> Generator[Found, None, State]:
+        """Do what :meth:`advance` does, but yield matches in chunks and return the state.
+
+        A lazy engine goes on searching only when a chunk has been taken, so that memory does not grow
+        with the matches, wherever each of them is certain by itself.
+        """
+        if self.lazy is None or not self.lazy.streams or self._waits():
+            after, found = self.advance(state, batch, watermark, sorted_rows=sorted_rows, clock=clock)
+            yield found
+            return after
+        taken = self._take_up(state, batch, watermark, sorted_rows, clock or Clock())
+        ordered, feed = taken.ordered, taken.feed
+        with limits_by_partition(ordered.table, self.plan):
+            for matches in self.lazy.chunks(feed, taken.data, taken.ranks, taken.counters):
+                chosen = self._choose(matches, feed.segments, taken.data, taken.ranks)
+                yield Found(chosen, ordered.table, ordered.events, Counters(matches=len(chosen)))
+        taken.counters.events_read = int((feed.read_to - feed.segments[:, 1]).sum())
+        taken.counters.tied_rows = count_tied_rows(ordered, feed.segments[:, 1], feed.read_to)
+        yield Found(no_matches(), ordered.table, ordered.events, taken.counters)
+        runs, nothing = [NO_RUNS] * len(self.programs), no_matches()
+        return self._keep(ordered, taken.read, feed.segments, feed, runs, nothing, nothing, None)
+
+    def _take_up(
+        self, state: State, batch: pa.Table, watermark: int | None, sorted_rows: bool, clock: Clock
+    ) -> Taken:
+        """Put the rows of a batch in order with those that were kept, and make them arrays."""
+        counters = Counters()
+        clock.restart()
+        batch = self._without_late(state, batch, counters)
+        rows = pa.concat_tables([state.rows, batch]) if state.rows.num_rows else batch
+        ordered = order_rows(rows, self.plan, sorted_rows=sorted_rows and state.rows.num_rows == 0)
+        places = np.empty(rows.num_rows, np.int64)
+        places[ordered.permutation] = np.arange(rows.num_rows)
+        read = np.zeros(rows.num_rows, bool)
+        read[places[: len(state.read)]] = state.read
+        if self._counts_events() and len(state.index):
+            number_events(state, ordered, places)
+        segments = find_segments(ordered, read, watermark)
+        clock.lap("order")
+        data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
+        if self.compiled:
+            data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
+        check_list_lengths(self.programs, data)
+        feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
+        if self.lazy is not None:
+            self.lazy.begin(ordered.table)
+        clock.lap("encode")
+        return Taken(ordered, places, read, feed, data, ranks, counters)
 
     def _without_late(self, state: State, batch: pa.Table, counters: Counters) -> pa.Table:
         if state.watermark is None or batch.num_rows == 0:
@@ -183,22 +237,12 @@ class Engine:
         counters.late_rows = int(late.sum())
         return batch.filter(pa.array(~late)) if counters.late_rows else batch
 
-    def _number_events(self, state: State, ordered: Ordered, places: Array) -> None:
-        """Go on numbering the events of a partition where earlier, dropped rows left off."""
-        window = self.analysed.form.window
-        if window is None or window.kind is not WindowKind.EVENTS or len(state.index) == 0:
-            return
-        numbers, codes = ordered.events[L.EVENT_INDEX], ordered.events[L.EVENT_SEGMENT]
-        offset = np.zeros(int(codes.max(initial=0)) + 2, np.int64)
-        # Rows that wait for their watermark have no final number: others may still come before them.
-        old = places[: len(state.index)][state.read]
-        offset[codes[old]] = state.index[state.read] - numbers[old]
-        ordered.events[L.EVENT_INDEX] = numbers + offset[codes]
-
     def _read(
         self, state: State, feed: Feed, data: Data, ranks: dict[str, int], places: Array, counters: Counters
     ) -> tuple[MatchSet, list[RunState]]:
         found, runs = [], []
+        if self.lazy is not None:
+            return self.lazy.read(feed, data, ranks, counters), [NO_RUNS] * len(self.programs)
         for number, program in enumerate(self.programs):
             call = AutomatonCall(program, ranks, data, self.plan.limits, compressed=self.compresses)
             before = state.runs[number] if state.runs else None
@@ -310,8 +354,8 @@ class Engine:
             chosen = np.ones(len(mine), bool)
             if picks:
                 chosen = robust(part)
-            if program.absence_rows:
-                chosen &= self._absent(program, part, segments, segment[mine], data, ranks)
+            if len(absences_left(program, self.lazy.decided_early(number) if self.lazy else ())):
+                chosen &= self._absent(number, part, segments, segment[mine], data, ranks)
             keep[mine] = chosen
         if not keep.all():
             matches = matches.select(keep)
@@ -321,13 +365,14 @@ class Engine:
 
     def _absent(
         self,
-        program: Program,
+        alternative: int,
         matches: MatchSet,
         segments: Array,
         segment: Array,
         data: Data,
         ranks: dict[str, int],
     ) -> Array:
+        program = self.programs[alternative]
         call = AutomatonCall(program, ranks, data, self.plan.limits)
         local = np.full(len(self.names), -1, np.int64)
         for number, variable in enumerate(program.variables):
@@ -336,7 +381,9 @@ class Engine:
         keep = np.ones(len(matches), np.uint8)
         call.longest = data.events.shape[1] + int(matches.lengths.max(initial=0)) + 2
         world = call.world(segments, Matches(bindings, matches.offsets))
-        endless = filter_absences(world, segment, len(matches), keep, self.plan.limits.steps)
+        early = self.lazy.decided_early(alternative) if self.lazy else ()
+        left = by_frequency(absences_left(program, early), program, data)
+        endless = filter_absences(world, left, segment, len(matches), keep, self.plan.limits.steps)
         if endless >= 0:
             raise LimitReached("steps", int(segments[endless, 0]))
         return keep.astype(bool)
@@ -440,36 +487,3 @@ def _keys(rows: pa.Table, partition: list[str]) -> list[tuple[object, ...]]:
         return [()] * rows.num_rows
     columns = [rows.column(name).to_pylist() for name in partition]
     return [tuple(_NAN if value != value else value for value in row) for row in zip(*columns, strict=True)]
-
-
-def _segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
-    """Return the kernel's table of segments: first row, first unread row, end of what is complete."""
-    starts, ends = ordered.segments[:-1], ordered.segments[1:]
-    segments = np.zeros((len(starts), 5), np.int64)
-    segments[:, 0] = starts
-    if watermark is None and not read.any():
-        segments[:, 1], segments[:, 2] = starts, ends
-        return segments
-    counted = np.concatenate(([0], np.cumsum(read)))
-    segments[:, 1] = starts + counted[ends] - counted[starts]
-    complete = np.ones(len(read), bool) if watermark is None else ordered.events[L.EVENT_END] <= watermark
-    counted = np.concatenate(([0], np.cumsum(complete)))
-    segments[:, 2] = starts + counted[ends] - counted[starts]
-    return segments
-
-
-def _tied_rows(ordered: Ordered, begins: Array, ends: Array) -> int:
-    """Count the relevant rows read now that share their time with another one of their partition."""
-    times_now = ordered.events[L.EVENT_END]
-    if bool((times_now[1:] != times_now[:-1]).all()):
-        return 0
-    read = np.zeros(ordered.events.shape[1] + 1, np.int64)
-    np.add.at(read, begins, 1)
-    np.add.at(read, ends, -1)
-    relevant = np.flatnonzero((np.cumsum(read[:-1]) > 0) & (ordered.events[L.EVENT_ROLES] != 0))
-    moments, codes = ordered.events[L.EVENT_END][relevant], ordered.events[L.EVENT_SEGMENT][relevant]
-    equal = (moments[1:] == moments[:-1]) & (codes[1:] == codes[:-1])
-    tied = np.zeros(max(1, len(relevant)), bool)
-    tied[1:] |= equal
-    tied[:-1] |= equal
-    return int(tied.sum())

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.aggregates import aggregate_rows, as_averaged, split_aggregates
+from fyke.engine.aggregates import aggregate_rows, as_averaged
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.order import partition_codes, times
@@ -23,6 +23,7 @@ from fyke.limits import Limits
 from fyke.pattern.kinds import AGGREGATES, FUNCTIONS, Kind
 from fyke.pattern.relational import AnalysedRelational
 from fyke.pattern.returns import END, START, OutputColumn
+from fyke.plan.match_aggregates import split_aggregates
 
 _PAIRS_AT_ONCE = 1 << 20
 _LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.aggregates import aggregate_rows, as_averaged, grouped, split_aggregates
+from fyke.engine.aggregates import aggregate_rows, as_averaged, grouped
 from fyke.engine.engine import Found
 from fyke.engine.evaluate import Column, apply, evaluate
 from fyke.engine.identity import match_ids
@@ -17,10 +17,13 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.bindings import find_bound, list_bound
 from fyke.engine.matchset import MatchSet, no_matches
+from fyke.engine.tally import tally_schema
 from fyke.language.ast import Call, Expression, Index, Length, Reference, walk
 from fyke.pattern.check import is_aggregate
 from fyke.pattern.returns import END, MATCH_ID, START
 from fyke.pattern.schema import EventSchema
+from fyke.plan.counting import Counting
+from fyke.plan.match_aggregates import split_aggregates
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import physical
 
@@ -51,6 +54,8 @@ class ResultBuilder:
         kinds = {**{name: columns[name] for name in plan.pushed.needed}, **made}
         rows = pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
         self.schema: pa.Schema = self._rows(no_matches(), rows, np.zeros((L.EVENT_SIZE, 0), np.int64)).schema
+        if isinstance(plan.counting, Counting):
+            self.schema = tally_schema(self.schema, plan.counting)
 
     def _variables(self) -> dict[str, VariableRows]:
         found: dict[str, VariableRows] = {}
@@ -65,6 +70,8 @@ class ResultBuilder:
 
     def rows(self, found: Found) -> pa.Table:
         """Return one row per match: the result, or what :meth:`finish` aggregates."""
+        if found.tally is not None:
+            return found.tally.cast(self.schema)
         rows = self._rows(found.matches, found.rows, found.events)
         return rows if rows.schema.equals(self.schema) else rows.cast(self.schema)
 
@@ -72,7 +79,8 @@ class ResultBuilder:
         """Turn the rows of all matches into the result of a query with aggregates over matches."""
         if not self.output.over_matches:
             return rows
-        return aggregate_rows(rows, self.analysed.form.partition, self.output)
+        tallied = isinstance(self.plan.counting, Counting)
+        return aggregate_rows(rows, self.analysed.form.partition, self.output, tallied=tallied)
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:
         values = _Values(matches, rows, self.variables, self.plan.functions, self.analysed.schema)

@@ -12,7 +12,7 @@ from fyke.language.ast import Strategy
 from fyke.language.sase import parse
 from fyke.pattern.analyse import analyse
 from fyke.pattern.schema import make_schema
-from fyke.plan.plan import Plan
+from fyke.plan.plan import LAZY_ENGINES, Plan
 from fyke.plan.pushdown import push_down
 from fyke.techniques import Techniques
 
@@ -25,7 +25,12 @@ _ROADS = {
     "breadth first": [("all", Techniques()), ("non_overlap", Techniques())],
     "backtrack": [("all", Techniques(search="backtrack"))],
     "compressed": [("compressed", Techniques())],
+    "lazy": [("all", Techniques())],
 }
+_LAZY_QUERIES = (
+    "PATTERN SEQ(A a, ~B c, A d, A+ b[]) WHERE skip_till_any_match { b.x > a.x AND b[i].x > b[i-1].x "
+    "AND a.s < d.s AND a.x = d.x } WITHIN 5 RETURN count(*), sum(sum(b[].x))",
+)
 _warm: set[str] = set()
 
 
@@ -41,8 +46,8 @@ def warm_up(plan: Plan | None = None) -> None:
     with compile_lock():
         for road in sorted(wanted):
             for output, techniques in _ROADS[road]:
-                for query in _QUERIES:
-                    _run(query, output, techniques)
+                for query in _LAZY_QUERIES if road == "lazy" else _QUERIES:
+                    _run(query, output, techniques, "lazy_chain" if road == "lazy" else "automaton")
     _warm.update(wanted)
 
 
@@ -50,17 +55,18 @@ def _roads(plan: Plan | None) -> set[str]:
     if plan is None:
         return {"compressed"}
     roads = {"compressed"} if plan.output == "compressed" else set()
+    roads |= {"lazy"} if plan.engine in LAZY_ENGINES else set()
     robust = plan.pushed.analysed.form.strategy is Strategy.ROBUST
     return roads | ({"backtrack"} if robust or plan.techniques.search == "backtrack" else set())
 
 
-def _run(query: str, output: str, techniques: Techniques) -> None:
+def _run(query: str, output: str, techniques: Techniques, engine_name: str) -> None:
     events = pa.table(
         {"t": [3, 1, 2], "e": ["A", "A", "A"], "k": [2, 1, 1], "x": [1.0, 1.0, 2.0], "s": ["u", "v", "w"]}
     )
     columns = dict(zip(events.schema.names, events.schema.types, strict=True))
     pushed = push_down(analyse(parse(query), make_schema(columns, time="t", type_column="e")))
-    plan = Plan(pushed, derived_types(pushed), output, techniques=techniques)
+    plan = Plan(pushed, derived_types(pushed), output, techniques=techniques, engine=engine_name)
     engine, builder = Engine(plan), builder_of(plan)
     rows = prepare(events, pushed)
     state, _ = engine.advance(engine.start(rows.schema), rows, 1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fyke.language.ast import Expression, Strategy
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
-from fyke.plan.plan import every_row_counts
+from fyke.plan.early_absences import depends_on, early_absences
+from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
 from fyke.plan.pushdown import Pushed, physical
 
 _READS = {
@@ -18,8 +19,9 @@ _READS = {
 }
 
 
-def explain_plan(pushed: Pushed, *, engine: str, output: str, rows_by: str) -> str:
+def explain_plan(plan: Plan, *, rows_by: str) -> str:
     """Return the explanation of a plan; ``rows_by`` says who evaluates what one row decides."""
+    pushed = plan.pushed
     analysed = pushed.analysed
     lines = [str(analysed.query), ""]
     lines += _title("normal form")
@@ -28,7 +30,7 @@ def explain_plan(pushed: Pushed, *, engine: str, output: str, rows_by: str) -> s
             lines.append(f"  alternative {number} of {len(analysed.form.alternatives)}")
         lines += _alternative(alternative)
     lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(pushed)]
-    lines += ["", *_title("matching"), *_matching(pushed, engine, output)]
+    lines += ["", *_title("matching"), *_matching(plan)]
     return "\n".join(lines)
 
 
@@ -106,7 +108,8 @@ def _row_text(expression: Expression) -> str:
     return unparse_expression(expression).replace('"".', "")
 
 
-def _matching(pushed: Pushed, engine: str, output: str) -> list[str]:
+def _matching(plan: Plan) -> list[str]:
+    pushed = plan.pushed
     form = pushed.analysed.form
     apart = pushed.split and form.strategy is not Strategy.STRICT
     schema = pushed.analysed.schema
@@ -117,11 +120,41 @@ def _matching(pushed: Pushed, engine: str, output: str) -> list[str]:
     lines = [
         f"  split by {by}",
         f"  order    {', '.join((schema.end, *schema.tie_breaker))}, then all columns",
-        f"  engine   {engine}",
+        f"  engine   {plan.engine}",
         f"  strategy {form.strategy.value}: {_READS[form.strategy]}",
         f"  window   {window}",
-        f"  output   {output}",
+        f"  output   {plan.output}",
     ]
+    if plan.engine == "lazy_chain":
+        given = plan.techniques.order
+        lines.append(f"  chain    {', '.join(given) if given else 'rare variables first, groups last'}")
+    if plan.engine == "lazy_tree":
+        lines.append("  tree     the variable with the fewest candidates in reach is next, groups last")
+    if plan.engine in LAZY_ENGINES:
+        lines += _absence_checks(plan)
     if pushed.analysed.output.over_matches:
-        lines.append("  then     aggregate over matches")
+        lines.append(f"  then     {_aggregation(plan)}")
     return lines
+
+
+def _absence_checks(plan: Plan) -> list[str]:
+    """Say when a lazy engine checks absences ([L] 4.4)."""
+    lines = []
+    for alternative in plan.pushed.alternatives:
+        early = early_absences(alternative) if plan.techniques.absence != "post_processing" else ()
+        for number, absence in enumerate(alternative.absences):
+            names = ", ".join(variable.name for variable in absence.variables)
+            when = "on whole matches"
+            if number in early:
+                when = f"as soon as {', '.join(sorted(depends_on(alternative, absence)))} are bound"
+            lines.append(f"  absence  of {names}: {when}")
+    return list(dict.fromkeys(lines))
+
+
+def _aggregation(plan: Plan) -> str:
+    """Say how aggregates over matches are computed."""
+    counting = plan.counting
+    if isinstance(counting, str):
+        return f"aggregate over matches ({counting})"
+    how = "by a recurrence over the elements of groups" if counting.subsets else "by counting"
+    return f"aggregate over matches {how} ({counting.reason})"

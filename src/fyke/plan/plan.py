@@ -9,10 +9,12 @@ import pyarrow as pa
 
 from fyke.language.ast import Strategy, WindowKind
 from fyke.limits import Limits
+from fyke.plan.counting import Counting, plan_counting
 from fyke.plan.pushdown import Pushed, physical
 from fyke.techniques import Techniques
 
 ROLES = "__fyke_roles"
+LAZY_ENGINES = ("lazy_chain", "lazy_tree")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,15 @@ class Plan:
     limits: Limits = field(default_factory=Limits)
     functions: Mapping[str, Callable[..., float]] = field(default_factory=dict)
     techniques: Techniques = field(default_factory=Techniques)
+    engine: str = "automaton"
+
+    @property
+    def counting(self) -> Counting | str:
+        """How aggregates over matches are computed without rows of matches, or why they are not."""
+        if self.engine not in LAZY_ENGINES:
+            return f"the {self.engine} lists matches"
+        first_chance = self.techniques.absence != "post_processing"
+        return plan_counting(self.pushed, self.output, first_chance=first_chance)
 
 
 def every_row_counts(pushed: Pushed) -> bool:
@@ -49,7 +60,8 @@ def reads_apart(plan: Plan) -> bool:
     if form.strategy is Strategy.STRICT:
         return False
     counted = form.window is not None and form.window.kind is WindowKind.EVENTS
-    return plan.techniques.partition or counted or form.strategy is Strategy.PARTITION
+    lazy = plan.engine in LAZY_ENGINES  # they search a partition at a time
+    return plan.techniques.partition or counted or lazy or form.strategy is Strategy.PARTITION
 
 
 def prepared_columns(pushed: Pushed) -> tuple[str, ...]:

@@ -15,12 +15,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 
-from fyke.engine.aggregates import MatchAggregate, split_aggregates
 from fyke.engine.relational import column_types
 from fyke.errors import InputError
 from fyke.language.ast import Expression, Reference, map_references
 from fyke.pattern.relational import AnalysedRelational, JoinedStream
 from fyke.pattern.returns import END, START, OutputColumn
+from fyke.plan.match_aggregates import MatchAggregate, split_aggregates
 from fyke.spark.expression import quote, timed_sql, to_sql
 
 _WATERMARK = "spark.watermarkDelayMs"

@@ -249,8 +249,8 @@ def between(w, absence, bindings, begin, end, first, stop):
 
 
 @jit
-def search_absences(w, segment_of, count, keep, steps):
-    """Set ``keep`` to 0 for every match that an absence forbids.
+def search_absences(w, absences, segment_of, count, keep, steps):
+    """Set ``keep`` to 0 for every match that one of the outermost ``absences`` forbids.
 
     Return the partition whose search has looked at more than ``steps`` rows, or -1.
     """
@@ -270,10 +270,7 @@ def search_absences(w, segment_of, count, keep, steps):
         for k in range(begin, end):
             bound[k - begin, 0] = w.bindings[k, 0]
             bound[k - begin, 1] = w.bindings[k, 1]
-        for absence in range(w.program[L.HEAD_ABSENCES]):
-            row = w.program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
-            if w.program[row + L.ABSENCE_PARENT] >= 0:
-                continue
+        for absence in absences:
             rows = between(w, absence, w.bindings, begin, end, first, stop)
             whole = (first, stop)
             present = can_add(w, absence, rows, whole, bound, end - begin, frames, budget)
@@ -286,6 +283,6 @@ def search_absences(w, segment_of, count, keep, steps):
 
 
 @jit
-def filter_absences(world, segment_of, count, keep, steps):
+def filter_absences(world, absences, segment_of, count, keep, steps):
     """Drop the matches that an absence forbids; see :func:`search_absences`.  The entry from Python."""
-    return search_absences(enter(world), segment_of, count, keep, steps)
+    return search_absences(enter(world), absences, segment_of, count, keep, steps)

@@ -33,6 +33,7 @@ class World(NamedTuple):
     ``saved`` go into it.  Matches are noted in ``heads`` and leave through ``bindings`` and
     ``offsets``.  What follows ``limits`` is scratch: the stack of a condition, the elements of one
     substitution, the path of one match, the runs ``seen`` by hash, the events ``ahead``.
+    From ``plan`` on it is what the lazy engines need: :mod:`fyke.engine.kernels.lazy`.
     """
 
     program: Array
@@ -77,19 +78,53 @@ class World(NamedTuple):
     branches: Array
     seen: Array
     ahead: Array
+    plan: Array = np.zeros(1, np.int64)
+    candidates: Array = np.zeros(1, np.int64)
+    ranks: Array = np.zeros((1, 1), np.int64)
+    keys: Array = np.zeros(1, np.int64)
+    entries: Array = np.zeros(1, np.int64)
+    index_heads: Array = np.zeros((1, 1), np.int64)
+    reach: Array = np.zeros((1, 1), np.int64)
+    levels: Array = np.zeros((1, 1), np.int64)
+    intervals: Array = np.zeros((1, 1), np.int64)
+    chosen: Array = np.zeros(1, np.int64)
+    prefix: Array = np.zeros(1, np.int64)
+    kept_i: Array = np.zeros((1, 1), np.int64)
+    kept_f: Array = np.zeros((1, 1), np.float64)
+    out_positions: Array = np.zeros(1, np.int64)
+    out_variables: Array = np.zeros(1, np.int64)
+    out_alternative: Array = np.zeros(1, np.int64)
+    counts: Array = np.zeros(1, np.int64)
+    subset_i: Array = np.zeros((1, 1), np.int64)
+    subset_f: Array = np.zeros((1, 1), np.float64)
+    values_i: Array = np.zeros((1, 1), np.int64)
+    values_f: Array = np.zeros((1, 1), np.float64)
+    values_ok: Array = np.zeros((1, 1), np.uint8)
+    tally_i: Array = np.zeros((1, 1), np.int64)
+    tally_f: Array = np.zeros((1, 1), np.float64)
 
 
-_FLOATS = {"constants", "cols_f", "values", "runs_f", "loaded_f", "saved_f", "stack_f", "before_f", "after_f"}
-_BYTES = {"valid_i", "valid_f", "nulls"}
+_FLOATS = {
+    "constants", "cols_f", "values", "runs_f", "loaded_f", "saved_f", "stack_f", "before_f", "after_f",
+    "kept_f", "subset_f", "values_f", "tally_f",
+}  # fmt: skip
+_BYTES = {"valid_i", "valid_f", "nulls", "values_ok"}
 _FLAT = {
     "program", "constants", "values", "addresses", "offsets", "cursor", "limits", "slots", "lengths",
     "stack_i", "stack_f", "nulls", "elements", "bounds", "fill", "places", "before_i", "before_f", "after_i",
-    "after_f", "kept_slots", "kept_lengths", "heads", "path", "branches", "seen", "ahead",
+    "after_f", "kept_slots", "kept_lengths", "heads", "path", "branches", "seen", "ahead", "plan",
+    "candidates", "keys", "entries", "chosen", "prefix", "out_positions", "out_variables",
+    "out_alternative", "counts",
 }  # fmt: skip
 
 
 def _dtype(name: str) -> Any:
     return np.float64 if name in _FLOATS else np.uint8 if name in _BYTES else np.int64
+
+
+def nothing(name: str) -> Array:
+    """Return an array of no meaning for a field that a kernel does not use."""
+    return np.zeros(1 if name in _FLAT else (1, 1), _dtype(name))
 
 
 def pack_world(world: World) -> Any:

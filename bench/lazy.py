@@ -1,0 +1,266 @@
+"""The bars of the lazy engines: DuckDB, the eager automaton, rates that change, a billion matches."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import resource
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+import fyke
+from bench.report import Line, best_of, show
+
+RATES = {"A": 1000, "B": 300, "C": 30, "D": 3}
+EVENTS, WINDOW = 200_000, 150
+OPTIONS = {"time": "t", "type": "kind"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A query, and SQL for the same count: joins in a good order, on buckets of time."""
+
+    name: str
+    pattern: str
+    where: str
+    window: int
+    sql: str
+
+    def query(self, returned: str = "") -> str:
+        head = f"PATTERN {self.pattern} WHERE skip_till_any_match {{ {self.where} }}"
+        return f"{head} WITHIN {self.window} {returned}"
+
+
+def skewed(rows: int = EVENTS, seed: int = 0, rates: dict[str, int] | None = None) -> pa.Table:
+    """Return events of types with very different rates, one a time unit."""
+    rates = rates or RATES
+    rng = np.random.default_rng(seed)
+    share = np.array(list(rates.values()), float)
+    kinds = np.array(list(rates))[rng.choice(len(rates), rows, p=share / share.sum())]
+    return pa.table({"t": np.arange(rows), "kind": kinds, "x": rng.random(rows), "y": rng.random(rows)})
+
+
+def equal_rates(rows: int = EVENTS, seed: int = 0) -> pa.Table:
+    """Return six types at equal rates with three attributes, as [T] chapter 6 has them."""
+    rng = np.random.default_rng(seed)
+    columns = {name: rng.integers(0, 1000, rows) for name in ("price", "type", "volume")}
+    kinds = np.array(list("ABCDEF"))[rng.integers(0, 6, rows)]
+    return pa.table({"t": np.arange(rows), "kind": kinds, **columns})
+
+
+def _typed(names: Sequence[str], window: int, spread: Sequence[str]) -> str:
+    """SQL for a table per type with its bucket of time, and tables that stand in both buckets they reach."""
+    parts = []
+    for name in names:
+        parts.append(
+            f"{name} AS (SELECT *, t // {window + 1} AS k FROM events WHERE kind = '{name.upper()}')"
+        )
+    for each in spread:
+        table, *shifts = each.split()
+        columns = ", ".join(f"unnest([k, k {shift}]) AS k{n}" for n, shift in enumerate(shifts[:1]))
+        text = f"SELECT *, {columns} FROM {table}"
+        for n, shift in enumerate(shifts[1:], start=1):
+            text = f"SELECT *, unnest([k, k {shift}]) AS k{n} FROM ({text})"
+        parts.append(f"{table}x AS ({text})")
+    return "WITH " + ", ".join(parts)
+
+
+def skewed_scenarios() -> list[Scenario]:
+    """The patterns over skewed rates, with pair conditions that about a tenth of the pairs satisfy."""
+    w = WINDOW
+    three = f"""{_typed("abc", w, ["c -1 -1"])} SELECT count(*) FROM cx AS c
+        JOIN b ON b.k = c.k0 AND b.t < c.t AND c.t - b.t <= {w} AND b.x < c.y * 0.2
+        JOIN a ON a.k = c.k1 AND a.t < b.t AND c.t - a.t <= {w} AND a.x < b.y * 0.2"""
+    four = f"""{_typed("abcd", w, ["d -1 -1 -1"])} SELECT count(*) FROM dx AS d
+        JOIN c ON c.k = d.k0 AND c.t < d.t AND d.t - c.t <= {w} AND c.x < d.y * 0.2
+        JOIN b ON b.k = d.k1 AND b.t < c.t AND d.t - b.t <= {w} AND b.x < c.y * 0.2
+        JOIN a ON a.k = d.k2 AND a.t < b.t AND d.t - a.t <= {w} AND a.x < b.y * 0.2"""
+    both = f"""{_typed("bcd", w, ["d -1"])}, dd AS (SELECT *, unnest([k - 1, k, k + 1]) AS m FROM d),
+        ddd AS (SELECT *, unnest([k - 1, k, k + 1]) AS n FROM dd) SELECT count(*) FROM ddd AS d
+        JOIN c ON c.k = d.m AND abs(c.t - d.t) <= {w} AND c.x < d.y * 0.2
+        JOIN b ON b.k = d.n AND abs(b.t - d.t) <= {w} AND abs(b.t - c.t) <= {w} AND b.x < c.y * 0.2"""
+    lacking = f"""{_typed("abc", w, ["c -1 -1"])} SELECT count(*) FROM cx AS c
+        JOIN b ON b.k = c.k0 AND b.t < c.t AND c.t - b.t <= {w} AND b.x < c.y * 0.2
+        JOIN a ON a.k = c.k1 AND a.t < b.t AND c.t - a.t <= {w} AND a.x < b.y * 0.2
+        WHERE NOT EXISTS (SELECT 1 FROM events AS n WHERE n.kind = 'D' AND n.t > a.t AND n.t < b.t)"""
+    pair = "a.x < b.y * 0.2 AND b.x < c.y * 0.2"
+    return [
+        Scenario("SEQ of 3", "SEQ(A a, B b, C c)", pair, w, three),
+        Scenario("SEQ of 4", "SEQ(A a, B b, C c, D d)", pair + " AND c.x < d.y * 0.2", w, four),
+        Scenario("AND of 3", "AND(B b, C c, D d)", "b.x < c.y * 0.2 AND c.x < d.y * 0.2", w, both),
+        Scenario("SEQ with absence", "SEQ(A a, ~D n, B b, C c)", pair, w, lacking),
+    ]
+
+
+def equal_scenarios() -> list[Scenario]:
+    """Queries 10 and 11 of [T]: six variables, three conditions, apart or interleaved."""
+    found = []
+    conditions = {
+        "query 10": "a.volume < b.volume AND c.price < d.price AND e.type < f.type",
+        "query 11": "a.volume < d.volume AND c.price < f.price AND b.type < e.type",
+    }
+    for name, where in conditions.items():
+        for w in (10, 20, 40):
+            tables = _typed("abcdef", w, ["a +1 +1 +1 +1 +1"])
+            joins = ["FROM ax AS a"]
+            bound = ["a"]
+            for n, letter in enumerate("bcdef"):
+                before = bound[-1]
+                bound.append(letter)
+                own = [
+                    each
+                    for each in where.split(" AND ")
+                    if f"{letter}." in each and all(f"{x}." not in each for x in "bcdef"[n + 1 :])
+                ]
+                tests = [f"{letter}.k = a.k{n}", f"{letter}.t > {before}.t", f"{letter}.t - a.t <= {w}", *own]
+                joins.append(f"JOIN {letter} ON {' AND '.join(tests)}")
+            sql = f"{tables} SELECT count(*) {' '.join(joins)}"
+            found.append(Scenario(f"{name}, window {w}", "SEQ(A a, B b, C c, D d, E e, F f)", where, w, sql))
+    return found
+
+
+def _connect(events: pa.Table) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute("SET threads = 1")
+    connection.register("source", events)
+    connection.execute("CREATE TABLE events AS SELECT * FROM source")
+    return connection
+
+
+def _best_setting(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[str, int]:
+    """Choose the setting of DuckDB's optimizer of join orders that is faster; return it and the count."""
+    best, chosen, count = float("inf"), "", -1
+    for setting in ("join_order,build_side_probe_side", "join_order", ""):
+        connection.execute(f"SET disabled_optimizers = '{setting}'")
+        seconds, count = best_of(1, lambda: connection.execute(sql).fetchall()[0][0])
+        if seconds < best:
+            best, chosen = seconds, setting
+    connection.execute(f"SET disabled_optimizers = '{chosen}'")
+    return chosen, count
+
+
+def compare(scenario: Scenario, events: pa.Table, *, eager: float | None) -> list[Line]:
+    """Count with both engines and DuckDB in turns, then make rows of the matches."""
+    connection = _connect(events)
+    setting, expected = _best_setting(connection, scenario.sql)
+
+    def run(engine: str, returned: str = "RETURN count(*) AS n") -> pa.Table:
+        return fyke.match(events, scenario.query(returned), time="t", type="kind", engine=engine)
+
+    def written() -> int:
+        batches = fyke.match_batches(
+            events, scenario.query("RETURN b.t AS t"), engine="lazy_chain", **OPTIONS
+        )
+        return sum(batch.num_rows for batch in batches)
+
+    tasks: dict[str, Callable[[], Any]] = {
+        "duck": lambda: connection.execute(scenario.sql).fetchall()[0][0],
+        "chain": lambda: run("lazy_chain").column("n").to_pylist()[0],
+        "tree": lambda: run("lazy_tree").column("n").to_pylist()[0],
+        "rows": written,
+    }
+    times = dict.fromkeys(tasks, float("inf"))
+    for _ in range(5):  # in turns, so that all see the same machine
+        for name, task in tasks.items():
+            seconds, found = best_of(2, task)
+            assert found == expected, (scenario.name, name, found, expected)
+            times[name] = min(times[name], seconds)
+    mode = "optimizer off" if setting else "optimizer on"
+    shown = ", ".join(f"{name} {seconds * 1000:.1f}" for name, seconds in times.items())
+    lines = [
+        Line(f"{scenario.name}: chain / DuckDB", times["chain"] / times["duck"], 1, "x", f"ms: {shown}"),
+        Line(
+            f"{scenario.name}: tree / DuckDB",
+            times["tree"] / times["duck"],
+            1,
+            "x",
+            f"{expected:,} matches, {mode}",
+        ),
+        Line(f"{scenario.name}: rows / counting", times["rows"] / times["chain"], 2, "x"),
+    ]
+    if eager is not None:
+        automaton, found = best_of(1, lambda: run("automaton"))
+        assert found.column("n").to_pylist() == [expected]
+        lines.append(Line(f"{scenario.name}: chain / automaton", times["chain"] / automaton, eager, "x"))
+    return lines
+
+
+def changing_rates(rows: int = 100_000) -> list[Line]:
+    """[L] figure 18: the rarest type changes every 100,000 events; chains in every order, and the tree."""
+    query = """PATTERN SEQ(A a, B b, C c)
+        WHERE skip_till_any_match { a.x < b.y * 0.2 AND b.x < c.y * 0.2 } WITHIN 100 RETURN count(*) AS n"""
+    lines = []
+    for number, rare in enumerate("CAB"):
+        events = skewed(rows, number, {kind: 1 if kind == rare else 50 for kind in "ABC"})
+        work: dict[str, tuple[float, float]] = {}
+        for order in (None, *itertools.permutations("abc")):
+            switches = fyke.Techniques(order=order)
+            engine, metrics = "lazy_chain" if order else "lazy_tree", fyke.Metrics()
+            run = functools.partial(fyke.match, events, query, engine=engine, techniques=switches, **OPTIONS)
+            seconds, _ = best_of(5, functools.partial(run, metrics=metrics))
+            work["".join(order or "-")] = (metrics.get()["condition_evaluations"], seconds)
+        evaluations, seconds = work.pop("-")
+        name = f"{rare} rare"
+        best, worst = min(w[0] for w in work.values()), max(w[0] for w in work.values())
+        lines.append(Line(f"{name}: tree / best chain, evaluations", evaluations / best, 1.2, "x"))
+        lines.append(Line(f"{name}: tree / wrong chain, evaluations", evaluations / worst, 0.1, "x"))
+        fastest = min(w[1] for w in work.values())
+        lines.append(Line(f"{name}: tree / fastest chain, time", seconds / fastest, 1.5, "x"))
+    return lines
+
+
+def a_billion(streamed: int = 50_000_000) -> list[Line]:
+    """Count a billion matches; stream their rows out, as many as patience allows, and look at the memory."""
+    kinds = np.repeat(np.array(["A", "B", "C"]), 1_000)
+    events = pa.table({"t": np.arange(3_000), "kind": kinds})
+    query = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.t >= 0 }"
+    seconds, counted = best_of(
+        1, lambda: fyke.match(events, f"{query} RETURN count(*) AS n", engine="lazy_chain", **OPTIONS)
+    )
+    assert counted.column("n").to_pylist() == [10**9]
+    taken, begin = 0, time.perf_counter()
+    for batch in fyke.match_batches(events, f"{query} RETURN a.t AS t", engine="lazy_chain", **OPTIONS):
+        taken += batch.num_rows
+        if taken >= streamed:
+            break
+    rate = taken / (time.perf_counter() - begin)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    note = f"{taken:,} rows streamed, {rate / 1e6:.1f} million a second"
+    return [
+        Line("a billion matches counted", seconds, 60, "s"),
+        Line("memory of the process after streaming", memory, 1, "GB", note),
+    ]
+
+
+def correlations(rows: int = 20_000) -> Line:
+    """Conditions over lists of 20 numbers, beside the automaton."""
+    rng = np.random.default_rng(0)
+    history = pa.array(list(rng.normal(size=(rows, 20))), pa.list_(pa.float64()))
+    events = skewed(rows).append_column("history", history)
+    query = """PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match {
+        corr(a.history, b.history) > 0.3 AND corr(b.history, c.history) > 0.3 } WITHIN 150
+        RETURN count(*) AS n"""
+    times = {}
+    for engine in ("lazy_chain", "automaton"):
+        run = functools.partial(fyke.match, events, query, engine=engine, **OPTIONS)
+        times[engine], found = best_of(2, run)
+    note = f"{found.column('n').to_pylist()[0]:,} matches, {times['lazy_chain'] * 1000:.0f} ms"
+    return Line("correlations: chain / automaton", times["lazy_chain"] / times["automaton"], 0.2, "x", note)
+
+
+def main() -> bool:
+    """Run the benchmark; return whether every bar holds."""
+    lines = [*a_billion(), *changing_rates(), correlations()]
+    events = skewed()
+    for scenario in skewed_scenarios():
+        lines += compare(scenario, events, eager=0.2)
+    events = equal_rates()
+    for scenario in equal_scenarios():
+        lines += compare(scenario, events, eager=None)
+    return show("lazy", lines)

@@ -1,0 +1,47 @@
+"""Rows to candidates: the rows that can play each role, and their attributes as keys that compare alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fyke.engine.kernels.jit import jit
+
+
+@jit
+def list_candidates(roles, bits, ranks, positions, counts):
+    """Write, a row per bit, the rows that can play the role, and how many are in front of each row."""
+    for k in range(len(bits)):
+        bit, rank, found, count = bits[k], ranks[k], positions[k], 0
+        for x in range(len(roles)):
+            rank[x] = count
+            found[count] = x  # stays if the row plays the role, else the next one takes its place
+            count += (roles[x] >> bit) & 1
+        rank[len(roles)] = count
+        counts[k] = count
+
+
+@jit
+def gather_integers(values, valid, positions, null, keys):
+    """Write the integers at positions as keys."""
+    for k in range(len(positions)):
+        x = positions[k]
+        keys[k] = values[x] if valid[x] else null
+
+
+@jit
+def gather_floats(values, valid, positions, null, keys):
+    """Write the floats at positions as integers in their order: -0.0 is 0.0, NaN is one value, greatest."""
+    bits = values.view(np.int64)
+    for k in range(len(positions)):
+        x = positions[k]
+        value = values[x]
+        if not valid[x]:
+            keys[k] = null
+        elif value != value:
+            keys[k] = np.int64(2**63 - 1)
+        elif value == 0.0:
+            keys[k] = 0
+        elif bits[x] < 0:
+            keys[k] = bits[x] ^ np.int64(2**63 - 1)
+        else:
+            keys[k] = bits[x]

@@ -1,0 +1,76 @@
+"""What the engine's door does with a lazy plan: read events into matches, or into a tally of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from fyke.engine.automaton import Feed
+from fyke.engine.exceeded import LimitReached
+from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.lazy import LazySearch, LazySettings
+from fyke.engine.matchset import MatchSet, concat
+from fyke.engine.program import Settings
+from fyke.engine.state import Counters
+from fyke.engine.tally import Tally, TallyArrays
+from fyke.plan.counting import Counting, may_repeat
+from fyke.plan.plan import Plan
+
+
+class LazyReader:
+    """The lazy search of a plan, behind the door of the engine."""
+
+    def __init__(
+        self, plan: Plan, roles: Sequence[Mapping[str, int]], settings: Settings, names: Sequence[str]
+    ) -> None:
+        self.limits = plan.limits
+        lazy = LazySettings(
+            plan.engine == "lazy_tree",
+            plan.techniques.order,
+            plan.techniques.absence != "post_processing",
+            plan.pushed.analysed.schema.points,
+            plan.limits,
+        )
+        self.search = LazySearch(plan.pushed.alternatives, roles, settings, names, lazy)
+        self.tally = Tally(plan) if isinstance(plan.counting, Counting) else None
+        self.arrays: TallyArrays | None = None
+        repeats = any(may_repeat(*pair) for pair in itertools.combinations(plan.pushed.alternatives, 2))
+        self.alone = plan.output == "all" and not repeats
+
+    def decided_early(self, number: int) -> tuple[int, ...]:
+        """Return the absences of an alternative that the search itself checks."""
+        return self.search.decided_early(number)
+
+    def begin(self, table: pa.Table) -> None:
+        """Take up the ordered rows of a call."""
+        self.arrays = None if self.tally is None else self.tally.arrays(table)
+
+    @property
+    def streams(self) -> bool:
+        """Whether chunks of matches are results by themselves: none is tallied, dropped or repeated."""
+        return self.tally is None and self.alone
+
+    def read(self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters) -> MatchSet:
+        """Return the matches whose last event is new; none if they are only tallied."""
+        found, count = [], 0
+        for chunk in self.chunks(feed, data, ranks, counters):
+            found.append(chunk)
+            count += len(chunk)
+            if count > self.limits.matches:
+                raise LimitReached("matches", int(chunk.positions[-1]))
+        return concat(found)
+
+    def chunks(self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters) -> Iterator[MatchSet]:
+        """Yield the matches whose last event is new, in chunks of bounded size."""
+        call = self.search.call(feed, data, ranks, self.arrays)
+        yield from call.chunks()
+        counters.merge(call.counters())
+        if self.tally is not None:
+            self.tally.take(call.counts[:-1], call.tally_i[:-1], call.tally_f[:-1])
+            counters.matches = int(call.counts.sum())
+
+    def tally_rows(self, table: pa.Table, segments: Array) -> pa.Table | None:
+        """Return what was tallied by the last :meth:`read`."""
+        return None if self.tally is None else self.tally.rows(table, segments)

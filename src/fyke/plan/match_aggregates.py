@@ -1,0 +1,67 @@
+"""Aggregates over matches in RETURN: found in its items, and put together from tallies (SEMANTICS 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fyke.language.ast import Binary, Call, Expression, Reference, Star, map_children
+from fyke.pattern.check import over_matches
+from fyke.pattern.returns import Output
+
+_COLUMN = "__fyke_item_"
+VALID = "_n"  # of an average: how many values its sum has
+
+
+@dataclass(frozen=True, slots=True)
+class MatchAggregate:
+    """``function`` over the values of ``argument`` in all matches; None counts the matches.
+
+    ``column`` is where the value of a match stands in the rows of :class:`ResultBuilder`.
+    """
+
+    column: str
+    function: str
+    argument: Expression | None
+    counts: bool = False  # of no match there are 0, not null
+
+
+def split_aggregates(output: Output) -> tuple[list[MatchAggregate], list[Expression]]:
+    """Return the aggregates over matches in RETURN, and the items with references in their place.
+
+    The reference to aggregate k is to the variable "" and the path (its column,).
+    """
+    aggregates: list[MatchAggregate] = []
+
+    def replaced(node: Expression) -> Expression:
+        if not over_matches(node):
+            return map_children(node, replaced)
+        assert isinstance(node, Call)
+        argument = None if isinstance(node.arguments[0], Star) else node.arguments[0]
+        aggregates.append(
+            MatchAggregate(f"{_COLUMN}{len(aggregates)}", node.function, argument, node.function == "count")
+        )
+        return Reference("", (aggregates[-1].column,), place=node.place)
+
+    return aggregates, [replaced(column.expression) for column in output.columns]
+
+
+def combine_tallies(output: Output) -> tuple[list[MatchAggregate], list[Expression]]:
+    """Return what :func:`split_aggregates` does, over rows that are tallies of many matches each.
+
+    Counts and sums are summed, an average is a sum and a count of values.
+    """
+    found, items = split_aggregates(output)
+    combined: list[MatchAggregate] = []
+    averages = {each.column for each in found if each.function == "avg"}
+    for each in found:
+        function = "sum" if each.function in ("count", "avg") else each.function
+        combined.append(MatchAggregate(each.column, function, each.argument, each.counts))
+        if each.column in averages:
+            combined.append(MatchAggregate(each.column + VALID, "sum", None))
+
+    def replaced(node: Expression) -> Expression:
+        if isinstance(node, Reference) and node.variable == "" and node.path[0] in averages:
+            return Binary("/", node, Reference("", (node.path[0] + VALID,)), place=node.place)
+        return map_children(node, replaced)
+
+    return combined, [replaced(item) for item in items]

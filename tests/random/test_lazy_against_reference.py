@@ -1,0 +1,128 @@
+"""The lazy engines against naive twin and automaton: every order, both forms of absence, any split."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fyke
+from fyke import Techniques, reference
+from fyke.language.ast import Strategy, events
+from tests.random.queries import declared
+from tests.random.results import difference
+from tests.random.streams import Case, cases
+from tests.random.test_advance import Stream, feed, splits
+from tests.random.test_engine_against_reference import SETTINGS
+
+ABSENCES = ("first_chance", "post_processing", None)
+
+
+def names_of(case: Case) -> list[str]:
+    return [variable.name for variable in declared(case.query.pattern) if variable.absence == 0]
+
+
+@st.composite
+def lazy_options(draw: st.DrawFn, case: Case) -> dict[str, Any]:
+    """Draw a lazy engine, a form of absence and, for a chain, an order or none."""
+    engine = draw(st.sampled_from(("lazy_chain", "lazy_tree")))
+    order = None
+    if engine == "lazy_chain" and draw(st.booleans()):
+        order = tuple(draw(st.permutations(names_of(case))))
+    absence, partition = draw(st.sampled_from(ABSENCES)), draw(st.sampled_from((True, True, False)))
+    return {"engine": engine, "techniques": Techniques(order=order, absence=absence, partition=partition)}
+
+
+def judge(case: Case, options: dict[str, Any]) -> bool:
+    expected = reference.match(case.table, case.query, **case.options)
+    found = fyke.match(case.table, case.query, **case.options, **options)
+    differing = difference(found, expected)
+    assert differing is None, f"{options}: {differing}"
+    eager = fyke.match(case.table, case.query, **case.options, engine="automaton")
+    assert difference(found, eager) is None
+    return expected.num_rows > 0
+
+
+def test_lazy_engines_equal_the_reference() -> None:
+    matched, engines = [], set()
+
+    @settings(SETTINGS, max_examples=500, derandomize=True)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        case = data.draw(cases(Strategy.ANY))
+        options = data.draw(lazy_options(case))
+        matched.append(judge(case, options))
+        engines.add((options["engine"], options["techniques"].absence, options["techniques"].order is None))
+
+    check()
+    assert len(matched) >= 450
+    assert sum(matched) >= len(matched) / 3
+    assert len(engines) == 9  # a tree has no order
+
+
+def test_every_order_of_a_chain_gives_the_same_rows() -> None:
+    tried = []
+
+    @settings(SETTINGS, max_examples=30, derandomize=True)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        case = data.draw(cases(Strategy.ANY).filter(lambda case: 3 <= len(names_of(case)) <= 5))
+        expected = reference.match(case.table, case.query, **case.options)
+        for order in itertools.permutations(names_of(case)):
+            switches = Techniques(order=order)
+            found = fyke.match(
+                case.table, case.query, **case.options, engine="lazy_chain", techniques=switches
+            )
+            differing = difference(found, expected)
+            assert differing is None, f"{order}: {differing}"
+        tried.append(len(names_of(case)))
+
+    check()
+    assert {3, 4, 5} <= set(tried)
+
+
+def test_any_split_gives_the_same_matches_lazily() -> None:
+    matched = []
+
+    @settings(SETTINGS, max_examples=300, derandomize=True)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        case = data.draw(cases(Strategy.ANY, judged=False))
+        options = data.draw(lazy_options(case))
+        batches, watermarks = data.draw(splits(case))
+        stream = Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output, **options)
+        feed(case, stream, batches, watermarks)
+        eager = fyke.match(case.table, case.query, **case.options, engine="automaton")
+        differing = difference(stream.result(), eager)
+        assert differing is None, f"{options}: {differing}"
+        matched.append(eager.num_rows > 0)
+
+    check()
+    assert sum(matched) >= len(matched) / 3
+
+
+@pytest.mark.long
+def test_lazy_engines_equal_the_reference_for_long() -> None:
+    @settings(SETTINGS, max_examples=10_000)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        case = data.draw(cases(Strategy.ANY))
+        judge(case, data.draw(lazy_options(case)))
+
+    check()
+
+
+def test_patterns_of_five_variables_are_drawn() -> None:
+    """Guard the guard: the generator makes patterns long enough for every order of five."""
+    sizes = set()
+
+    @settings(SETTINGS, max_examples=100, derandomize=True)
+    @given(cases(Strategy.ANY))
+    def check(case: Case) -> None:
+        sizes.add(len(list(events(case.query.pattern))))
+
+    check()
+    assert max(sizes) >= 5
