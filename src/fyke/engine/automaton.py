@@ -13,7 +13,6 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array, Data, Matches, Runs
 from fyke.engine.kernels.automaton import run_automaton
 from fyke.engine.kernels.backtrack import run_backtrack
-from fyke.engine.kernels.bindings import append_bindings, append_offsets
 from fyke.engine.kernels.graphs import GRAPH_SIZE, write_graphs
 from fyke.engine.kernels.match_buffer import NEVER, rebase_positions, release_nodes
 from fyke.engine.kernels.matches import write_matches
@@ -63,14 +62,18 @@ class _Found:
         """Return them as one set."""
         if self.count == 0:
             return no_matches()
-        positions, variables = np.empty(self.bindings, np.int64), np.empty(self.bindings, np.int64)
-        offsets = np.zeros(self.count + 1, np.int64)
-        matches = bindings = 0
+        offsets, base = [np.zeros(1, np.int64)], 0
         for piece, count, filled in self.pieces:
-            append_bindings(piece.bindings, filled, positions, variables, bindings)
-            append_offsets(piece.offsets, count, offsets, matches, bindings)
-            matches, bindings = matches + count, bindings + filled
-        return MatchSet(positions, variables, offsets, np.zeros(self.count, np.int64))
+            offsets.append(piece.offsets[1 : count + 1] + base)
+            base += filled
+        positions = [piece.positions[:filled] for piece, _, filled in self.pieces]
+        variables = [piece.variables[:filled] for piece, _, filled in self.pieces]
+        joined = (_joined(positions), _joined(variables), np.concatenate(offsets))
+        return MatchSet(*joined, np.zeros(self.count, np.int64))
+
+
+def _joined(arrays: list[Array]) -> Array:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 class AutomatonCall:
@@ -91,7 +94,7 @@ class AutomatonCall:
         self.most_nodes = max(1, limits.buffer_bytes // _NODE_BYTES)
         self.cursor = np.zeros(L.CURSOR_SIZE, np.int64)
         self.counters = Counters()
-        self.matches = Matches(np.zeros((1, 2), np.int64), np.zeros(2, np.int64))
+        self.matches = _room_for(1, 0)
         self.found = _Found()
         self.longest = _LONGEST
         self.heads = np.zeros(_HEADS, np.int64)
@@ -104,6 +107,7 @@ class AutomatonCall:
 
     def _pack(self) -> None:
         self.code, self.constants = self.program.pack(self.ranks)
+        self.packed = self.written = self.program.sizes()
 
     def _rows(self, count: int) -> Runs:
         return Runs(
@@ -181,7 +185,9 @@ class AutomatonCall:
                 self.branches = np.zeros(4 * head[L.NODE_UNIONS] + 4, np.int64)
             else:
                 self._drain()
-                self.matches = _room_for(min(2 * len(self.matches.bindings), _PIECE), int(head[L.NODE_DEPTH]))
+                self.matches = _room_for(
+                    min(2 * len(self.matches.positions), _PIECE), int(head[L.NODE_DEPTH])
+                )
             world = self.world(feed.segments, self.matches)
         return world
 
@@ -230,15 +236,16 @@ class AutomatonCall:
         """Take over the matches written so far, with the arrays they are in."""
         count, bindings = int(self.cursor[L.CURSOR_MATCHES]), int(self.cursor[L.CURSOR_BINDINGS])
         self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
+        if count == 0:
+            return
         if (self.found.bindings + bindings) * _BINDING_BYTES > self.limits.buffer_bytes:
-            raise LimitReached("buffer_bytes", int(self.matches.bindings[bindings - 1, 0]))
+            raise LimitReached("buffer_bytes", int(self.matches.positions[bindings - 1]))
         self.found.append(self.matches, count, bindings)
 
     def _provide(self, status: int) -> bool:
         """Give the kernel what it asks for, or raise the limit it has reached; say whether arrays changed."""
         if status == L.NEED_STATE:
-            self.program.expand_from(int(self.cursor[L.CURSOR_DETAIL]))
-            self._pack()
+            return self._add_state(int(self.cursor[L.CURSOR_DETAIL]))
         elif status == L.NEED_RUNS:
             self._grow_runs()
         elif status == L.NEED_NODES:
@@ -252,6 +259,15 @@ class AutomatonCall:
         else:
             limit = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_bytes", L.LIMIT_STEPS: "steps"}[status]
             raise LimitReached(limit, int(self.held.segments[self.cursor[L.CURSOR_SEGMENT], 0]))
+        return True
+
+    def _add_state(self, state: int) -> bool:
+        """Build the transitions of a state; say whether the program had to be laid out anew."""
+        self.program.expand(state)
+        if self.program.add_state(state, self.code, self.packed, self.written):
+            self.written = self.program.sizes()
+            return False
+        self._pack()
         return True
 
     def _larger(self, runs: Runs, count: int) -> Runs:
@@ -328,4 +344,4 @@ def _power_of_two(least: int) -> int:
 def _room_for(bindings: int, deepest: int) -> Matches:
     """Return arrays for that many bindings, and for one match of that depth at least."""
     size = max(bindings, 2 * deepest + 2)
-    return Matches(np.empty((size, 2), np.int64), np.zeros(size // 2 + 2, np.int64))
+    return Matches(np.empty(size, np.int64), np.empty(size, np.int64), np.zeros(size // 2 + 2, np.int64))

@@ -377,10 +377,10 @@ class Engine:
         local = np.full(len(self.names), -1, np.int64)
         for number, variable in enumerate(program.variables):
             local[self.names.index(variable.name)] = number
-        bindings = np.stack((matches.positions, local[matches.variables]), axis=1)
+        variables = local[matches.variables]
         keep = np.ones(len(matches), np.uint8)
         call.longest = data.events.shape[1] + int(matches.lengths.max(initial=0)) + 2
-        world = call.world(segments, Matches(bindings, matches.offsets))
+        world = call.world(segments, Matches(matches.positions, variables, matches.offsets))
         early = self.lazy.decided_early(alternative) if self.lazy else ()
         left = by_frequency(absences_left(program, early), program, data)
         endless = filter_absences(world, left, segment, len(matches), keep, self.plan.limits.steps)

@@ -250,24 +250,6 @@ class Program:
                 enabled.append(v)
         return enabled
 
-    def expand_from(self, state: int) -> None:
-        """Build the transitions of a state, and of as many behind it as have been built before.
-
-        Each request lays the program out anew; so there are few, and no more than twice the states
-        that are needed.
-        """
-        more = sum(row[L.STATE_EXPANDED] for row in self.state_rows)
-        waiting = [state]
-        while waiting and more >= 0:
-            state = waiting.pop(0)
-            row = self.state_rows[state]
-            if not row[L.STATE_EXPANDED]:
-                self.expand(state)
-                more -= 1
-                moves = self.move_rows[row[L.STATE_TRANSITIONS] : row[L.STATE_TRANSITIONS_END]]
-                targets = (move[k] for move in moves for k in (L.MOVE_TARGET, L.MOVE_FULL_TARGET))
-                waiting += [target for target in targets if target >= 0]
-
     def expand(self, state: int) -> None:
         """Build the transitions of a state."""
         bound, full = self.state_keys[state]
@@ -328,13 +310,9 @@ class Program:
     # --- layout -----------------------------------------------------------------------
 
     def pack(self, string_ranks: Mapping[str, int]) -> tuple[Array, Array]:
-        """Lay the program out as one integer array and its float constants."""
+        """Lay the program out as one integer array and its float constants, with room for more states."""
         tables = [
             (L.HEAD_VARIABLE_TABLE, self._variable_rows()),
-            (L.HEAD_STATE_TABLE, self.state_rows),
-            (L.HEAD_TRANSITION_TABLE, self.move_rows),
-            (L.HEAD_CHECK_TABLE, self.check_rows),
-            (L.HEAD_MERGE_TABLE, self.merge_rows),
             (L.HEAD_CONDITION_TABLE, self.condition_rows),
             (L.HEAD_EACH_TABLE, self.each_rows),
             (L.HEAD_ACCUMULATOR_TABLE, self._accumulator_rows()),
@@ -347,8 +325,44 @@ class Program:
             head[place] = L.HEAD_SIZE + len(body)
             for row in rows:
                 body.extend(row)
+        for place, width, rows in self._growing():
+            head[place] = L.HEAD_SIZE + len(body)
+            for row in rows:
+                body.extend(row)
+            body.extend([0] * width * (_room(len(rows)) - len(rows)))
         program = np.array([*head, *body, 0], np.int64)
         return program, np.array(self.compiler.constants or [0.0], np.float64)
+
+    def _growing(self) -> list[tuple[int, int, list[list[int]]]]:
+        """Return the tables that grow with the states: their places in the head, widths and rows."""
+        return [
+            (L.HEAD_STATE_TABLE, L.STATE_SIZE, self.state_rows),
+            (L.HEAD_TRANSITION_TABLE, L.MOVE_SIZE, self.move_rows),
+            (L.HEAD_CHECK_TABLE, L.CHECK_SIZE, self.check_rows),
+            (L.HEAD_MERGE_TABLE, L.MERGE_SIZE, self.merge_rows),
+        ]
+
+    def sizes(self) -> list[int]:
+        """Return the rows of the tables that grow."""
+        return [len(rows) for _, _, rows in self._growing()]
+
+    def add_state(self, state: int, program: Array, packed: list[int], written: list[int]) -> bool:
+        """Write a state that was built, and what has come with it, into a program.
+
+        It was laid out when the tables had the sizes ``packed``, and has their rows up to ``written``.
+        Say whether there was room.
+        """
+        growing = self._growing()
+        if any(len(rows) > _room(size) for (_, _, rows), size in zip(growing, packed, strict=True)):
+            return False
+        for (place, width, rows), size in zip(growing, written, strict=True):
+            at = int(program[place]) + size * width
+            new = np.array(rows[size:], np.int64).reshape(-1)
+            program[at : at + len(new)] = new
+        at = int(program[L.HEAD_STATE_TABLE]) + state * L.STATE_SIZE
+        program[at : at + L.STATE_SIZE] = self.state_rows[state]
+        program[L.HEAD_STATES] = len(self.state_rows)
+        return True
 
     def _head(self) -> list[int]:
         head = [0] * L.HEAD_SIZE
@@ -399,6 +413,10 @@ class Program:
             [L.CONST_I, ranks[texts[op[2] - 1]], 0, 0, 0, 0] if op[0] == L.CONST_I and op[2] > 0 else op
             for op in code
         ]
+
+
+def _room(rows: int) -> int:
+    return 2 * rows + 16
 
 
 def _absent(absences: tuple[Absence, ...]) -> list[Variable]:

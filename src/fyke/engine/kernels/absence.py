@@ -202,17 +202,17 @@ def can_add(w, outermost, rows, whole, bound, n_bound, frames, budget):
 
 
 @jit
-def reach(w, bindings, begin, end, first, stop):
+def reach(w, begin, end, first, stop):
     """Return the rows that an event added to a match can lie in, by the window: positions sorted by end."""
     if w.program[L.HEAD_WINDOW_KIND] != L.WINDOW_TIME:
         return first, stop
-    earliest = w.events[L.EVENT_START, bindings[begin, 0]]
-    latest = w.events[L.EVENT_END, bindings[begin, 0]]
+    earliest = w.events[L.EVENT_START, w.out_positions[begin]]
+    latest = w.events[L.EVENT_END, w.out_positions[begin]]
     for k in range(begin, end):
-        earliest = min(earliest, w.events[L.EVENT_START, bindings[k, 0]])
-        latest = max(latest, w.events[L.EVENT_END, bindings[k, 0]])
+        earliest = min(earliest, w.events[L.EVENT_START, w.out_positions[k]])
+        latest = max(latest, w.events[L.EVENT_END, w.out_positions[k]])
     ends = w.events[L.EVENT_END]
-    low, high = first, bindings[begin, 0]
+    low, high = first, w.out_positions[begin]
     while low < high:  # the first row that is not too old
         middle = (low + high) // 2
         if ends[middle] < latest and not span_fits(w, ends[middle], latest):
@@ -220,7 +220,7 @@ def reach(w, bindings, begin, end, first, stop):
         else:
             high = middle
     lower = low
-    low, high = bindings[end - 1, 0] + 1, stop
+    low, high = w.out_positions[end - 1] + 1, stop
     while low < high:  # behind the last row that is not too young
         middle = (low + high) // 2
         if span_fits(w, earliest, ends[middle]):
@@ -231,7 +231,7 @@ def reach(w, bindings, begin, end, first, stop):
 
 
 @jit
-def between(w, absence, bindings, begin, end, first, stop):
+def between(w, absence, begin, end, first, stop):
     """Narrow the rows to those the order leaves for every variable of an absence."""
     row = w.program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
     lower, upper = stop, first
@@ -240,10 +240,10 @@ def between(w, absence, bindings, begin, end, first, stop):
         before, after = w.program[variable + L.VAR_BEFORE], w.program[variable + L.VAR_AFTER]
         low, high = first, stop
         for k in range(begin, end):
-            if (before >> bindings[k, 1]) & 1:
-                low = max(low, bindings[k, 0] + 1)
-            if (after >> bindings[k, 1]) & 1:
-                high = min(high, bindings[k, 0])
+            if (before >> w.out_variables[k]) & 1:
+                low = max(low, w.out_positions[k] + 1)
+            if (after >> w.out_variables[k]) & 1:
+                high = min(high, w.out_positions[k])
         lower, upper = min(lower, low), max(upper, high)
     return lower, upper
 
@@ -262,16 +262,16 @@ def search_absences(w, absences, segment_of, count, keep, steps):
         segment = segment_of[m]
         if m > 0 and segment != segment_of[m - 1]:
             budget[0] = steps
-        first, stop = reach(w, w.bindings, begin, end, w.segments[segment, 0], w.segments[segment, 2])
+        first, stop = reach(w, begin, end, w.segments[segment, 0], w.segments[segment, 2])
         needed = end - begin + stop - first + 2 * w.program[L.HEAD_ALL_VARIABLES] + 4
         if needed > capacity:
             capacity = 2 * needed
             bound, frames = np.empty((capacity, 2), np.int64), np.empty((capacity, FRAME_SIZE), np.int64)
         for k in range(begin, end):
-            bound[k - begin, 0] = w.bindings[k, 0]
-            bound[k - begin, 1] = w.bindings[k, 1]
+            bound[k - begin, 0] = w.out_positions[k]
+            bound[k - begin, 1] = w.out_variables[k]
         for absence in absences:
-            rows = between(w, absence, w.bindings, begin, end, first, stop)
+            rows = between(w, absence, begin, end, first, stop)
             whole = (first, stop)
             present = can_add(w, absence, rows, whole, bound, end - begin, frames, budget)
             if budget[0] < 0:

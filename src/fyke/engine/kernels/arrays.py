@@ -30,7 +30,8 @@ class Runs(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """Matches: ``bindings`` (position, variable) in processing order, from offset to offset."""
+    """Matches: the ``positions`` they bind, in processing order, and to which ``variables``, by offsets."""
 
-    bindings: Array
+    positions: Array
+    variables: Array
     offsets: Array

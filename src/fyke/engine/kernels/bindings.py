@@ -41,18 +41,3 @@ def list_bound(offsets, positions, variables, variable, ends):
                 filled += 1
         ends[m + 1] = filled
     return result[:filled]
-
-
-@jit
-def append_bindings(bindings, count, positions, variables, filled):
-    """Copy ``count`` pairs of position and variable behind the ``filled`` first of two arrays."""
-    for k in range(count):
-        positions[filled + k] = bindings[k, 0]
-        variables[filled + k] = bindings[k, 1]
-
-
-@jit
-def append_offsets(offsets, count, result, filled, base):
-    """Copy where ``count`` matches end behind the ``filled`` first ends, moved by ``base``."""
-    for k in range(count):
-        result[filled + k + 1] = offsets[k + 1] + base

@@ -13,7 +13,7 @@ def has_room(w, length):
     """Say whether one more match of that length fits into the output."""
     if w.cursor[L.CURSOR_MATCHES] + 2 > len(w.offsets):
         return False
-    return w.cursor[L.CURSOR_BINDINGS] + length <= len(w.bindings)
+    return w.cursor[L.CURSOR_BINDINGS] + length <= len(w.out_positions)
 
 
 @jit
@@ -32,8 +32,8 @@ def write_chain(w, head):
     node = head
     while node >= 0:
         at -= 1
-        w.bindings[at, 0] = w.nodes[node, L.NODE_EVENT]
-        w.bindings[at, 1] = w.nodes[node, L.NODE_VARIABLE]
+        w.out_positions[at] = w.nodes[node, L.NODE_EVENT]
+        w.out_variables[at] = w.nodes[node, L.NODE_VARIABLE]
         node = w.nodes[node, L.NODE_PREVIOUS]
     close_match(w, length)
 
@@ -43,8 +43,8 @@ def write_path(w, length):
     """Write the match whose events and variables, last one first, are in ``path``."""
     at = w.cursor[L.CURSOR_BINDINGS]
     for k in range(length - 1, -1, -1):
-        w.bindings[at, 0] = w.path[2 * k]
-        w.bindings[at, 1] = w.path[2 * k + 1]
+        w.out_positions[at] = w.path[2 * k]
+        w.out_variables[at] = w.path[2 * k + 1]
         at += 1
     close_match(w, length)
 

@@ -30,9 +30,9 @@ class World(NamedTuple):
     per derived column, with ``valid_*`` beside them; list columns are offsets in ``lists`` into
     ``values``; ``addresses`` are those of user functions.  Runs are a row of integers and a row of
     floats each; ``nodes`` (``layout.NODE_*``) are their bindings; ``loaded`` came with the state,
-    ``saved`` go into it.  Matches are noted in ``heads`` and leave through ``bindings`` and
-    ``offsets``.  What follows ``limits`` is scratch: the stack of a condition, the elements of one
-    substitution, the path of one match, the runs ``seen`` by hash, the events ``ahead``.
+    ``saved`` go into it.  Matches are noted in ``heads`` and leave through ``out_positions``,
+    ``out_variables`` and ``offsets``.  What follows ``limits`` is scratch: the stack of a condition, the
+    elements of one substitution, the path of one match, the runs ``seen`` by hash, the events ``ahead``.
     From ``plan`` on it is what the lazy engines need: :mod:`fyke.engine.kernels.lazy`.
     """
 
@@ -53,7 +53,8 @@ class World(NamedTuple):
     loaded_f: Array
     saved_i: Array
     saved_f: Array
-    bindings: Array
+    out_positions: Array
+    out_variables: Array
     offsets: Array
     segments: Array
     cursor: Array
@@ -91,8 +92,6 @@ class World(NamedTuple):
     prefix: Array = np.zeros(1, np.int64)
     kept_i: Array = np.zeros((1, 1), np.int64)
     kept_f: Array = np.zeros((1, 1), np.float64)
-    out_positions: Array = np.zeros(1, np.int64)
-    out_variables: Array = np.zeros(1, np.int64)
     out_alternative: Array = np.zeros(1, np.int64)
     counts: Array = np.zeros(1, np.int64)
     subset_i: Array = np.zeros((1, 1), np.int64)
