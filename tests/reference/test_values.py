@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from fyke.errors import AggregateError, UnknownFunctionError, UnsupportedQueryError
+from fyke.errors import AggregateError, InputError, UnknownFunctionError, UnsupportedQueryError
 from fyke.language.ast import (
     Between,
     Binary,
@@ -286,7 +286,6 @@ def test_is_null() -> None:
         ("minute", (NOON,), 0),
         ("second", (None,), None),
         ("corr", ([1, 2, 3], [2, 4, 6]), 1.0),
-        ("corr", ([1, 2], [1, 2, 3]), None),
         ("corr", ([1, 1], [1, 2]), None),
         ("corr", ([1, None], [1, 2]), None),
         ("corr", ([], []), None),
@@ -296,6 +295,11 @@ def test_is_null() -> None:
 )
 def test_function(name: str, arguments: tuple[Any, ...], expected: Any) -> None:
     assert same(call(name, *arguments), expected)
+
+
+def test_lists_of_different_lengths_are_not_correlated() -> None:
+    with pytest.raises(InputError, match="corr compares lists of one length, found 2 and 3 numbers"):
+        call("corr", [1, 2], [1, 2, 3])
 
 
 def test_unknown_function() -> None:
