@@ -129,8 +129,7 @@ def emit_leaf(w, level, alternative):
     lv = w.levels[level]
     row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
     base, variable = w.plan[row + Z.STEP_CANDIDATES], w.plan[row + Z.STEP_VARIABLE]
-    sort_bound(w, level)
-    prefix, half = w.prefix, len(w.prefix) // 2
+    prefix, half, in_order = w.prefix, len(w.prefix) // 2, False
     positions, variables = w.out_positions, w.out_variables
     at, end, places, count = lv[Z.AT], lv[Z.END], lv[Z.PLACES], lv[Z.INTERVALS]
     matches, out = w.cursor[Z.SEEK_MATCHES], w.cursor[Z.SEEK_BINDINGS]
@@ -141,6 +140,9 @@ def emit_leaf(w, level, alternative):
         at += 1
         if count > 0 and not keys_fit(w, level, candidate):
             continue
+        if not in_order:  # many a leaf has no match
+            sort_bound(w, level)
+            in_order = True
         position = w.candidates[base + candidate]
         k = 0
         while k < level and prefix[k] < position:
