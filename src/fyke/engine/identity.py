@@ -85,10 +85,10 @@ def fold_ids(matches: MatchSet, rows: Array, hashes: Array, seed: Array) -> pa.A
 def _hashes_of_used(positions: Array, table: pa.Table, moments: Array | None) -> tuple[Array, Array]:
     """Return the hashes of the rows that matter, and for each row its place among them."""
     rows = np.arange(table.num_rows)
-    if 2 * len(positions) > table.num_rows:
+    used = _used_rows(positions, moments, table.num_rows)
+    if 2 * len(used) > table.num_rows:
         used, hashes = rows, row_hashes(table)
     else:
-        used = _used_rows(positions, moments, table.num_rows)
         hashes = row_hashes(table.take(pa.array(used)))
         rows[used] = np.arange(len(used))
     if moments is not None:

@@ -175,7 +175,8 @@ class LazyCall:
 
     def _make_output(self, bindings: int) -> None:
         names = ("out_positions", "out_variables", "out_alternative", "offsets")
-        self.out = {name: np.empty(bindings, np.int64) for name in names}
+        # One block: allocators keep what is freed in large pieces at hand for the next call.
+        self.out = dict(zip(names, np.empty((len(names), bindings), np.int64), strict=True))
         self.out["offsets"][0] = 0
 
     def _scratch(self) -> dict[str, Array]:
