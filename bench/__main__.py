@@ -14,8 +14,9 @@ BENCHMARKS = {
     "memory": memory.main,
     "lazy": lazy.main,
 }
+LONG = {"billion": lazy.billion}  # only by name
 
 if __name__ == "__main__":
     names = sys.argv[1:] or list(BENCHMARKS)
-    verdicts = [BENCHMARKS[name]() for name in names]
+    verdicts = [(BENCHMARKS | LONG)[name]() for name in names]
     sys.exit(0 if all(verdicts) else 1)

@@ -24,6 +24,7 @@ from fyke.limits import Limits
 from fyke.metrics import Metrics
 from fyke.pattern.analyse import analyse
 from fyke.pattern.schema import EventSchema, make_schema, unite_columns
+from fyke.plan.anchors import find_anchors
 from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
 from fyke.plan.plan import LAZY_ENGINES, Plan
@@ -139,7 +140,7 @@ def match_batches(table: pa.Table, query: str | AnyQuery, **options: Any) -> Ite
         )
     plan = call.plan(source)
     events, _ = timed(source.events, source.schema, warn=True)
-    rows = prepare(events, plan.pushed, whole_input=True)
+    rows = prepare(events, plan.pushed, whole_input=True, anchors=find_anchors(plan))
     warm_up(plan)
     engine, builder = Engine(plan), builder_of(plan)
     if plan.pushed.output.over_matches:
@@ -355,7 +356,7 @@ class _Call:
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:
     clock = Clock()
     table, rejected_rows = timed(source.events, source.schema, warn=metrics is None)
-    rows = prepare(table, plan.pushed, whole_input=True)
+    rows = prepare(table, plan.pushed, whole_input=True, anchors=find_anchors(plan))
     clock.lap("prepare")
     warm_up(plan)
     engine, builder = Engine(plan), builder_of(plan)

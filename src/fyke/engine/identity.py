@@ -9,22 +9,49 @@ import pyarrow as pa
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.hashing import SEEDS, add_numbers, fold_matches, hash_strings, write_hex
+from fyke.engine.kernels.hashing import (
+    SEEDS,
+    add_numbers,
+    add_words,
+    float_words,
+    fold_matches,
+    hash_strings,
+    write_hex,
+)
 from fyke.engine.matchset import MatchSet
+
+
+class MatchIds:
+    """Identifiers of matches of one query; what it knows of a table it keeps for the next chunk of matches.
+
+    A row is known by the values of ``columns``; of rows equal in all of them, by its number in
+    processing order.
+    """
+
+    def __init__(self, columns: tuple[str, ...], fingerprint: str) -> None:
+        self.columns, self.seed = columns, query_seed(fingerprint)
+        self.table: pa.Table | None = None
+        self.known: tuple[Array, Array] | None = None
+
+    def of(self, matches: MatchSet, table: pa.Table, events: Array) -> pa.Array:
+        """Return the identifier of every match as 32 hexadecimal digits."""
+        if len(matches) == 0:
+            return pa.array([], pa.string())
+        if table is not self.table:
+            self.table, self.known = table, None
+        found = self.known
+        if found is None:
+            found = _hashes_of_used(matches.positions, table.select(list(self.columns)), _moments(events))
+            if len(found[1]) == table.num_rows:
+                self.known = found
+        return fold_ids(matches, *found, self.seed)
 
 
 def match_ids(
     matches: MatchSet, table: pa.Table, columns: tuple[str, ...], events: Array, fingerprint: str
 ) -> pa.Array:
-    """Return the identifier of every match as 32 hexadecimal digits.
-
-    A row is known by the values of ``columns``; of rows equal in all of them, by its number in
-    processing order.
-    """
-    if len(matches) == 0:
-        return pa.array([], pa.string())
-    rows, hashes = _hashes_of_used(matches.positions, table.select(list(columns)), _moments(events))
-    return fold_ids(matches, rows, hashes, query_seed(fingerprint))
+    """Return the identifier of every match, see :class:`MatchIds`."""
+    return MatchIds(columns, fingerprint).of(matches, table, events)
 
 
 def query_seed(fingerprint: str) -> Array:
@@ -58,10 +85,10 @@ def fold_ids(matches: MatchSet, rows: Array, hashes: Array, seed: Array) -> pa.A
 def _hashes_of_used(positions: Array, table: pa.Table, moments: Array | None) -> tuple[Array, Array]:
     """Return the hashes of the rows that matter, and for each row its place among them."""
     rows = np.arange(table.num_rows)
-    if 2 * len(positions) > table.num_rows:
+    used = _used_rows(positions, moments, table.num_rows)
+    if 2 * len(used) > table.num_rows:
         used, hashes = rows, row_hashes(table)
     else:
-        used = _used_rows(positions, moments, table.num_rows)
         hashes = row_hashes(table.take(pa.array(used)))
         rows[used] = np.arange(len(used))
     if moments is not None:
@@ -112,9 +139,10 @@ def row_hashes(table: pa.Table) -> Array:
             array.dictionary.null_count or not len(array.dictionary)
         ):
             array = array.dictionary_decode()
-        valid = np.ones(len(array), bool)
-        if array.null_count:
-            valid = array.is_valid().to_numpy(zero_copy_only=False)
+        if not array.null_count:
+            add_words(hashes, _column_words(array))
+            continue
+        valid = array.is_valid().to_numpy(zero_copy_only=False)
         add_numbers(hashes, _column_words(array), valid)
     return hashes
 
@@ -133,8 +161,10 @@ def _column_words(array: pa.Array) -> Array:
     elif pa.types.is_date(kind):
         array = array.cast(pa.date32()).cast(pa.int32())
     if pa.types.is_floating(array.type):
-        floats = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
-        return np.where(np.isnan(floats), np.nan, floats).view(np.uint64)
+        floats = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        words = np.empty(len(floats), np.uint64)
+        float_words(floats, words)
+        return words
     if pa.types.is_integer(array.type) or pa.types.is_boolean(array.type) or pa.types.is_null(array.type):
         return np.asarray(array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)).view(np.uint64)
     return _bytes_words(array)

@@ -174,12 +174,10 @@ class LazyCall:
         self.subset_f = np.zeros((max(1, 6 * self.tallies), width), np.float64)
 
     def _make_output(self, bindings: int) -> None:
-        self.out = {
-            "out_positions": np.zeros(bindings, np.int64),
-            "out_variables": np.zeros(bindings, np.int64),
-            "out_alternative": np.zeros(bindings, np.int64),
-            "offsets": np.zeros(bindings, np.int64),
-        }
+        names = ("out_positions", "out_variables", "out_alternative", "offsets")
+        # One block: allocators keep what is freed in large pieces at hand for the next call.
+        self.out = dict(zip(names, np.empty((len(names), bindings), np.int64), strict=True))
+        self.out["offsets"][0] = 0
 
     def _scratch(self) -> dict[str, Array]:
         variables, depth = len(self.program.everything), self.program.compiler.depth + 1
@@ -225,6 +223,9 @@ class LazyCall:
             status = run_lazy(world)
             if self.cursor[Z.SEEK_MATCHES]:
                 yield self._drain()
+                if status != L.DONE:  # the chunk has taken the arrays along
+                    self._make_output(len(self.out["out_positions"]))
+                    world = pack_world(self._held())
             if self.cursor[Z.SEEK_WIDE]:
                 raise CountTooLargeError()
             if status == L.DONE:
@@ -242,10 +243,10 @@ class LazyCall:
         count, bindings = int(self.cursor[Z.SEEK_MATCHES]), int(self.cursor[Z.SEEK_BINDINGS])
         self.cursor[Z.SEEK_MATCHES] = self.cursor[Z.SEEK_BINDINGS] = 0
         return MatchSet(
-            self.out["out_positions"][:bindings].copy(),
-            self.out["out_variables"][:bindings].copy(),
-            self.out["offsets"][: count + 1].copy(),
-            self.out["out_alternative"][:count].copy(),
+            self.out["out_positions"][:bindings],
+            self.out["out_variables"][:bindings],
+            self.out["offsets"][: count + 1],
+            self.out["out_alternative"][:count],
         )
 
     def _grow(self) -> None:

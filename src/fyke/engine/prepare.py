@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -10,10 +11,12 @@ import pyarrow.compute as pc
 
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.names import match_names
+from fyke.engine.kernels.names import look_up, match_names
+from fyke.engine.near import near_anchors
 from fyke.engine.order import times
 from fyke.errors import InputError
 from fyke.language.ast import Expression, Reference, Strategy, walk
+from fyke.plan.anchors import Anchors
 from fyke.plan.plan import ROLES, every_row_counts
 from fyke.plan.pushdown import Pushed, physical
 
@@ -61,6 +64,24 @@ def _is_odd(kind: pa.DataType) -> bool:
     return any(each in _PLAIN or _is_odd(each) for each in inner)
 
 
+@dataclass(frozen=True, slots=True)
+class _Types:
+    """Event types as numbers of the values in a dictionary; -1 is none.  ``given``: the same, of Arrow."""
+
+    codes: Array
+    dictionary: pa.Array
+    given: pa.DictionaryArray | None = None
+
+    def array(self, rows: Array | None) -> pa.DictionaryArray:
+        """Return the types of some rows, None for all, for Arrow."""
+        if self.given is not None:
+            return self.given if rows is None else self.given.take(pa.array(rows))
+        codes = self.codes if rows is None else self.codes[rows]
+        missing = codes < 0
+        indices = pa.array(codes, mask=missing if bool(missing.any()) else None)
+        return pa.DictionaryArray.from_arrays(indices, self.dictionary)
+
+
 def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
     """Return the types of the derived columns, learnt from a table without rows."""
     columns: Mapping[str, pa.DataType] = pushed.analysed.schema.columns
@@ -68,12 +89,15 @@ def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
     return {derived.name: _derive(nothing, derived.expression).type for derived in pushed.made}
 
 
-def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa.Table:
+def prepare(
+    table: pa.Table, pushed: Pushed, *, whole_input: bool = False, anchors: Anchors | None = None
+) -> pa.Table:
     """Return the prepared batch of a table: needed attributes, roles, derived columns.
 
     Rows that can play no role are left out where they do not matter ([S] 5.2.1), and so are rows
     that are in no partition.  Where times are equal every column has a say in the processing order,
-    so all come along, unless this is the ``whole_input`` and no two times are equal.
+    so all come along, unless this is the ``whole_input`` and no two times are equal.  Then rows too far
+    from any event that a match must have, given its ``anchors``, are left out as well.
     """
     schema = pushed.analysed.schema
     ends = times(table.column(schema.end))
@@ -81,19 +105,23 @@ def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa
     types = _encoded_types(table, pushed, ordered=distinct)
     roles = _roles(table, types, pushed)
     relevant = _relevant(table, roles, pushed)
+    if whole_input and anchors is not None:
+        relevant = near_anchors(ends, roles, relevant, anchors)
     if whole_input and not distinct and relevant is not None:
         distinct = _all_different(ends[relevant])
     carried = dict.fromkeys(pushed.needed)
     if not distinct:
         carried |= dict.fromkeys(schema.order_columns())
-    if whole_input and types is not None and schema.type_column not in _mentioned(pushed):
-        # Numbers move faster than strings; the result turns them back.
-        place = table.column_names.index(schema.type_column)
-        table = table.set_column(place, schema.type_column, types)
+    mentioned, numbered = _mentioned(pushed), None
+    if whole_input and types is not None and schema.type_column not in mentioned:
+        numbered = schema.type_column  # numbers move faster than strings; the result turns them back
     if relevant is not None:
-        used = dict.fromkeys((*carried, *_mentioned(pushed)))
+        used = dict.fromkeys(name for name in (*carried, *mentioned) if name != numbered)
         table, roles = table.select(list(used)).take(pa.array(relevant)), roles[relevant]
-    columns = {name: table.column(name) for name in carried}
+    columns = {name: table.column(name) for name in carried if name != numbered}
+    if types is not None and numbered in carried:
+        columns = {name: columns.get(name) for name in carried}
+        columns[numbered] = pa.chunked_array([types.array(relevant)])
     columns[ROLES] = pa.chunked_array([pa.array(roles)])
     for derived in pushed.made:
         name = physical(derived)
@@ -137,7 +165,7 @@ def _column(table: pa.Table, node: Expression) -> Column | None:
     return array
 
 
-def _encoded_types(table: pa.Table, pushed: Pushed, *, ordered: bool) -> pa.DictionaryArray | None:
+def _encoded_types(table: pa.Table, pushed: Pushed, *, ordered: bool) -> _Types | None:
     """Return the event types as numbers; types that no one will look at may be null.
 
     Of rows without a role the type matters only if rows stay unless filtered, and then only to bring
@@ -147,20 +175,20 @@ def _encoded_types(table: pa.Table, pushed: Pushed, *, ordered: bool) -> pa.Dict
     if type_column is None:
         return None
     column = table.column(type_column).combine_chunks()
-    if isinstance(column, pa.DictionaryArray):
-        return column
-    column = column.cast(pa.string())
-    names = list(dict.fromkeys(role.type for role in pushed.roles))
-    if (every_row_counts(pushed) and not ordered) or None in names:
-        return column.dictionary_encode()
-    # Comparing with a few names is faster than telling all apart.
-    dictionary = pa.array(names, pa.string())
-    codes = np.empty(len(column), np.int32)
-    match_names(*_bytes_of(column), *_bytes_of(dictionary), codes)
-    missing = codes < 0
-    if column.null_count:
-        missing |= column.is_null().to_numpy(zero_copy_only=False)
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), dictionary)
+    if not isinstance(column, pa.DictionaryArray):
+        column = column.cast(pa.string())
+        names = list(dict.fromkeys(role.type for role in pushed.roles))
+        if (not every_row_counts(pushed) or ordered) and None not in names:
+            # Comparing with a few names is faster than telling all apart.
+            dictionary = pa.array(names, pa.string())
+            codes = np.empty(len(column), np.int32)
+            match_names(*_bytes_of(column), *_bytes_of(dictionary), codes)
+            if column.null_count:
+                codes[column.is_null().to_numpy(zero_copy_only=False)] = -1
+            return _Types(codes, dictionary)
+        column = column.dictionary_encode()
+    indices = column.indices.cast(pa.int32()).fill_null(-1)
+    return _Types(indices.to_numpy(zero_copy_only=False), column.dictionary, column)
 
 
 def _bytes_of(strings: pa.Array) -> tuple[Array, Array]:
@@ -171,14 +199,12 @@ def _bytes_of(strings: pa.Array) -> tuple[Array, Array]:
     return offsets, np.frombuffer(data if data else b"\0", np.uint8)
 
 
-def _roles(table: pa.Table, types: pa.DictionaryArray | None, pushed: Pushed) -> Array:
+def _roles(table: pa.Table, types: _Types | None, pushed: Pushed) -> Array:
     """Return, as bits, the roles each row can play."""
     codes: dict[str, int] = {}
     if types is not None:
-        # The last place is that of rows without a type.
-        numbers = types.indices.fill_null(len(types.dictionary)).to_numpy(zero_copy_only=False)
         codes = {str(value): code for code, value in enumerate(types.dictionary.to_pylist())}
-    by_type = np.zeros(len(codes) + 1, np.int64)
+    by_type = np.zeros(1 if types is None else len(types.dictionary) + 1, np.int64)
     everywhere = 0
     for role in pushed.roles:
         if role.conditions:
@@ -187,7 +213,9 @@ def _roles(table: pa.Table, types: pa.DictionaryArray | None, pushed: Pushed) ->
             everywhere |= 1 << role.bit
         elif role.type in codes:
             by_type[codes[role.type]] |= 1 << role.bit
-    roles = by_type[numbers] if types is not None else np.zeros(table.num_rows, np.int64)
+    roles = np.zeros(table.num_rows, np.int64)
+    if types is not None:
+        look_up(types.codes, by_type, roles)
     if everywhere:
         roles |= everywhere
     for role in pushed.roles:
@@ -195,7 +223,7 @@ def _roles(table: pa.Table, types: pa.DictionaryArray | None, pushed: Pushed) ->
             continue
         holds = np.ones(table.num_rows, bool)
         if role.type is not None and types is not None:
-            holds = numbers == codes.get(role.type, -2)
+            holds = types.codes == codes.get(role.type, -2)
         for condition in role.conditions:
             truth = _derive(table, condition)
             holds &= pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)

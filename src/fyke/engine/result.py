@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from fyke.engine.aggregates import aggregate_rows, as_averaged, grouped
 from fyke.engine.engine import Found
 from fyke.engine.evaluate import Column, apply, evaluate
-from fyke.engine.identity import match_ids
+from fyke.engine.identity import MatchIds
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.bindings import find_bound, list_bound
@@ -47,6 +47,7 @@ class ResultBuilder:
         self.plan = plan
         self.analysed = plan.pushed.analysed
         self.variables = self._variables()
+        self.ids = MatchIds(plan.pushed.needed, self.analysed.form.fingerprint)
         self.output = plan.pushed.output
         self.aggregates, _ = split_aggregates(self.output)
         columns = self.analysed.schema.columns
@@ -87,7 +88,7 @@ class ResultBuilder:
         form, over = self.analysed.form, self.output.over_matches
         columns: dict[str, Column] = {}
         if not over:
-            columns[MATCH_ID] = match_ids(matches, rows, self.plan.pushed.needed, events, form.fingerprint)
+            columns[MATCH_ID] = self.ids.of(matches, rows, events)
         for name in form.partition:
             columns[name] = values.take(name, matches.first)
         if over:

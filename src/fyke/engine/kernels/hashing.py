@@ -8,6 +8,7 @@ from fyke.engine.kernels.jit import jit
 
 SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _NULL = np.uint64(0x165667B19E3779F9)
+_NAN = np.uint64(0x7FF8000000000000)
 _KNOWN_VARIABLES = 64
 _KNOWN_RUNS = 256
 
@@ -28,6 +29,28 @@ def add_numbers(hashes, numbers, valid):
         word = mix(numbers[k]) if valid[k] else _NULL
         for h in range(2):
             hashes[k, h] = mix(hashes[k, h] * np.uint64(31) + word + SEEDS[h])
+
+
+@jit
+def add_words(hashes, numbers):
+    """Do what ``add_numbers`` does for a column without nulls."""
+    for k in range(hashes.shape[0]):
+        word = mix(numbers[k])
+        hashes[k, 0] = mix(hashes[k, 0] * np.uint64(31) + word + SEEDS[0])
+        hashes[k, 1] = mix(hashes[k, 1] * np.uint64(31) + word + SEEDS[1])
+
+
+@jit
+def float_words(values, words):
+    """Write floats as 64-bit numbers: -0.0 is 0.0, and NaN is one value."""
+    bits = values.view(np.uint64)
+    for k in range(len(values)):
+        word = bits[k]
+        if values[k] == 0.0:
+            word = np.uint64(0)
+        elif values[k] != values[k]:
+            word = _NAN
+        words[k] = word
 
 
 @jit

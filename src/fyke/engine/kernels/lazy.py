@@ -124,24 +124,38 @@ def sort_bound(w, count):
 
 
 @jit
+def next_fit(w, level, at, end):
+    """Return the first place of a plain last variable, from ``at`` on, whose candidate fits; else ``end``."""
+    lv, row = w.levels[level], w.intervals[level]
+    count, places = lv[Z.INTERVALS], lv[Z.PLACES]
+    if count == 1 and row[Z.INTERVAL_OUTSIDE] == 0 and places < 0:
+        low, high = row[Z.INTERVAL_LOW], row[Z.INTERVAL_HIGH]
+        keys, base = w.keys, row[Z.INTERVAL_KEYS]
+        while at < end and not low <= keys[base + at] <= high:
+            at += 1
+        return at
+    while count > 0 and at < end and not keys_fit(w, level, at if places < 0 else w.entries[at]):
+        at += 1
+    return at
+
+
+@jit
 def emit_leaf(w, level, alternative):
     """Write the matches of a plain last variable; return whether there was room for all."""
     lv = w.levels[level]
     row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
     base, variable = w.plan[row + Z.STEP_CANDIDATES], w.plan[row + Z.STEP_VARIABLE]
-    sort_bound(w, level)
     prefix, half = w.prefix, len(w.prefix) // 2
     positions, variables = w.out_positions, w.out_variables
-    at, end, places, count = lv[Z.AT], lv[Z.END], lv[Z.PLACES], lv[Z.INTERVALS]
+    end, places, count = lv[Z.END], lv[Z.PLACES], lv[Z.INTERVALS]
+    at = next_fit(w, level, lv[Z.AT], end)
+    if at < end:  # many a leaf has no match
+        sort_bound(w, level)
     matches, out = w.cursor[Z.SEEK_MATCHES], w.cursor[Z.SEEK_BINDINGS]
     room = len(positions) - level - 1
     most = len(w.offsets) - 1
     while at < end and out <= room and matches < most:
-        candidate = at if places < 0 else w.entries[at]
-        at += 1
-        if count > 0 and not keys_fit(w, level, candidate):
-            continue
-        position = w.candidates[base + candidate]
+        position = w.candidates[base + (at if places < 0 else w.entries[at])]
         k = 0
         while k < level and prefix[k] < position:
             positions[out] = prefix[k]
@@ -159,6 +173,7 @@ def emit_leaf(w, level, alternative):
         w.out_alternative[matches] = alternative
         matches += 1
         w.offsets[matches] = out
+        at = next_fit(w, level, at + 1, end)
     w.cursor[Z.SEEK_EVALUATIONS] += (at - lv[Z.AT]) * count
     w.cursor[Z.SEEK_MEMORY] += at - lv[Z.AT]
     w.cursor[Z.SEEK_MATCHES], w.cursor[Z.SEEK_BINDINGS] = matches, out

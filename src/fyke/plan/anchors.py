@@ -1,0 +1,65 @@
+"""Anchors: of each alternative, the events one of which every match must have ([L] 4).
+
+A match lies within one window of any of its events.  So rows further than a window from every event
+of a variable, best of the rarest one, are in no match, and in no absence that decides about one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from fyke.language.ast import WindowKind
+from fyke.pattern.normal_form import Absence, Alternative
+from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A variable that every match binds: its role, and whether others may be before or behind it."""
+
+    role: int
+    back: bool
+    ahead: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """The possible anchors of each alternative, and how far from them a row can matter."""
+
+    window: int
+    alternatives: tuple[tuple[Anchor, ...], ...]
+
+
+def find_anchors(plan: Plan) -> Anchors | None:
+    """Return the anchors of a plan; None where rows must not be left out for want of an anchor.
+
+    That is without a window of time, where rows of no role count, where events last, and where
+    ``Techniques(candidate_windows=False)`` says so.
+    """
+    analysed = plan.pushed.analysed
+    window = analysed.form.window
+    if window is None or window.kind is WindowKind.EVENTS or analysed.window is None:
+        return None
+    wanted = plan.engine in LAZY_ENGINES and plan.techniques.candidate_windows
+    if not wanted or not analysed.schema.points or every_row_counts(plan.pushed):
+        return None
+    alternatives = enumerate(plan.pushed.alternatives)
+    return Anchors(analysed.window, tuple(_anchors_of(plan, number, each) for number, each in alternatives))
+
+
+def _anchors_of(plan: Plan, number: int, alternative: Alternative) -> tuple[Anchor, ...]:
+    names = {variable.name for variable in alternative.variables} | set(_absent(alternative.absences))
+    anchors = []
+    for variable in alternative.variables:
+        others = names if variable.group else names - {variable.name}
+        back = any((variable.name, other) not in alternative.order for other in others)
+        ahead = any((other, variable.name) not in alternative.order for other in others)
+        anchors.append(Anchor(plan.pushed.roles_of[number, variable.name], back, ahead))
+    return tuple(anchors)
+
+
+def _absent(absences: Iterable[Absence]) -> Iterator[str]:
+    for absence in absences:
+        yield from (variable.name for variable in absence.variables)
+        yield from _absent(absence.absences)
