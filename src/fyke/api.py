@@ -34,7 +34,7 @@ from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
 from fyke.techniques import Techniques
 
-ENGINES = ("auto", "automaton", *LAZY_ENGINES)
+ENGINES = ("auto", "automaton", *LAZY_ENGINES, "tree")
 OUTPUTS = ("all", "non_overlap")
 _TYPE_NAMES = ("type", "event_type", "fyke_type", "__fyke_type")
 
@@ -76,8 +76,8 @@ def match(
         ``"all"`` matches, or ``"non_overlap"``: per partition only matches that start after the last
         one reported has ended.
     engine
-        ``"auto"``, ``"automaton"``, or for skip_till_any_match ``"lazy_chain"`` or ``"lazy_tree"``; every
-        engine that can run the query gives the same rows.
+        ``"auto"``, ``"automaton"``, for skip_till_any_match ``"lazy_chain"`` or ``"lazy_tree"``, for it and
+        strict_contiguity ``"tree"``; every engine that can run the query gives the same rows.
     limits
         Bounds on memory and work, see :class:`fyke.Limits`.
     techniques
