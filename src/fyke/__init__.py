@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from fyke import reference
-from fyke.api import explain, match, matcher, rejected
+from fyke.api import explain, match, match_batches, matcher, rejected
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
 from fyke.language.query import Query
@@ -37,6 +37,7 @@ __all__ = [
     "Techniques",
     "explain",
     "match",
+    "match_batches",
     "matcher",
     "parse",
     "pattern",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,21 +106,54 @@ def match(
     return spark_batch.match_frame(source.events, plan, metrics.observe() if metrics is not None else None)
 
 
+def match_batches(table: pa.Table, query: str | Query, **options: Any) -> Iterator[pa.RecordBatch]:
+    """Yield what :func:`match` returns for a table, with the same options, in batches of bounded size.
+
+    A lazy engine searches on only when a batch has been taken: a billion matches need no more memory
+    than a thousand, and the limit on matches does not apply.  Where a match is certain only beside
+    others (an absence at the end, ``non_overlap``, alternatives that may find the same match) and with
+    other engines all matches are found first.
+    """
+    call = _call(match_batches.__name__, query, options)
+    source = call.source(table)
+    if not isinstance(source.events, pa.Table):
+        raise InputError(
+            "match_batches takes a pyarrow.Table, or a dict of them",
+            remedy="On Spark use fyke.match: there results are streams of batches already.",
+        )
+    plan = call.plan(source)
+    events, _ = _timed(source.events, source.schema, warn=True)
+    rows = prepare(events, plan.pushed, whole_input=True)
+    warm_up(lazy=plan.engine in LAZY_ENGINES)
+    engine, builder = Engine(plan), ResultBuilder(plan)
+    if plan.pushed.output.over_matches:
+        _, found = engine.advance(engine.start(rows.schema), rows, None)
+        yield from builder.finish(builder.rows(found)).to_batches()
+        return
+    for found in engine.advance_in_chunks(engine.start(rows.schema), rows, None):
+        if len(found.matches):
+            yield from builder.rows(found).to_batches()
+
+
 def explain(events: Events, query: str | Query, **options: Any) -> str:
     """Say in words what a query means and how :func:`match`, with the same options, would run it.
 
     Nothing runs: of the events only the schema is looked at.
     """
-    names = list(inspect.signature(match).parameters)[2:-1]
-    unknown = [name for name in options if name not in names]
-    if unknown:
-        raise OptionError(f"explain takes no option {unknown[0]!r}.{near_misses(unknown[0], names)}")
-    defaults: dict[str, Any] = {"output": "all", "engine": "auto"}
-    arguments = {**dict.fromkeys(names), **defaults, **options}
-    call = _Call(query, *arguments.values())
+    call = _call(explain.__name__, query, options)
     source = call.source(events)
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
     return explain_plan(call.plan(source), rows_by=rows_by)
+
+
+def _call(name: str, query: str | Query, options: Mapping[str, Any]) -> _Call:
+    """Return the checked arguments of a function that takes the options of :func:`match`, but no metrics."""
+    names = list(inspect.signature(match).parameters)[2:-1]
+    unknown = [option for option in options if option not in names]
+    if unknown:
+        raise OptionError(f"{name} takes no option {unknown[0]!r}.{near_misses(unknown[0], names)}")
+    defaults: dict[str, Any] = {"output": "all", "engine": "auto"}
+    return _Call(query, *{**dict.fromkeys(names), **defaults, **options}.values())
 
 
 def matcher(query: str | Query, **options: Any) -> Callable[[Events], Any]:
@@ -264,7 +297,7 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     table, rejected_rows = _timed(source.events, source.schema, warn=metrics is None)
     rows = prepare(table, plan.pushed, whole_input=True)
     clock.lap("prepare")
-    warm_up()
+    warm_up(lazy=plan.engine in LAZY_ENGINES)
     engine, builder = Engine(plan), ResultBuilder(plan)
     _, found = engine.advance(engine.start(rows.schema), rows, None, clock=clock)
     result = builder.finish(builder.rows(found))

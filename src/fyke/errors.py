@@ -256,6 +256,16 @@ class LimitError(FykeError):
         return cls(message, limit=limit, value=int(value.replace(",", "")), remedy=remedy)
 
 
+class CountTooLargeError(FykeError):
+    """More matches than a 64-bit count can hold."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "there are more than 2^63 - 1 matches, more than count(*) can say",
+            remedy="Shorten the window, add conditions, or bound the repetition, as in A{1,20} a[].",
+        )
+
+
 class StateError(FykeError):
     """Saved state that cannot be used: damaged, of another version, or of another query."""
 

@@ -63,6 +63,16 @@ def test_golden(implementation: Any, case: GoldenCase, strategy: str) -> None:
     check(case, strategy, implementation(case.table, query_under(case, strategy), **options(case)))
 
 
+LAZY = [(case, name) for case, name in CASES if Strategy(name) is Strategy.ANY]
+
+
+@pytest.mark.parametrize("case", [case for case, _ in LAZY], ids=[case.name for case, _ in LAZY])
+@pytest.mark.parametrize("engine", ["lazy_chain", "lazy_tree"])
+def test_golden_lazily(engine: str, case: GoldenCase) -> None:
+    query = query_under(case, Strategy.ANY.value)
+    check(case, Strategy.ANY.value, fyke.match(case.table, query, **options(case), engine=engine))
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("name", CASES_BY_NAME)
 def test_golden_on_spark(spark: SparkSession, name: str) -> None:

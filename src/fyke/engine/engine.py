@@ -7,6 +7,7 @@ later event can change them.  A watermark of None ends the input.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,9 +25,11 @@ from fyke.engine.kernels.arrays import Array, Data, Matches
 from fyke.engine.kernels.match_buffer import rebase_positions
 from fyke.engine.kernels.overlap import greedy_cover
 from fyke.engine.lazy_reader import LazyReader
+from fyke.engine.list_lengths import check_list_lengths
 from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, output_order, robust
 from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
+from fyke.engine.segments import count_tied_rows, find_segments
 from fyke.engine.state import NO_RUNS, Counters, RunState, State, empty_state
 from fyke.engine.tree_reader import TreeReader
 from fyke.language.ast import Strategy, WindowKind
@@ -45,6 +48,19 @@ class Found:
     events: Array
     counters: Counters
     tally: pa.Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """Rows taken up by a call: in order, where they came from, which were read before, as arrays."""
+
+    ordered: Ordered
+    places: Array
+    read: Array
+    feed: Feed
+    data: Data
+    ranks: dict[str, int]
+    counters: Counters
 
 
 class Engine:
@@ -129,27 +145,14 @@ class Engine:
         clock
             Is told how long each phase took.
         """
-        counters, clock = Counters(), clock or Clock()
-        clock.restart()
-        batch = self._without_late(state, batch, counters)
-        rows = pa.concat_tables([state.rows, batch]) if state.rows.num_rows else batch
-        ordered = order_rows(rows, self.plan, sorted_rows=sorted_rows and state.rows.num_rows == 0)
-        places = np.empty(rows.num_rows, np.int64)
-        places[ordered.permutation] = np.arange(rows.num_rows)
-        read = np.zeros(rows.num_rows, bool)
-        read[places[: len(state.read)]] = state.read
-        self._number_events(state, ordered, places)
-        segments = _segments(ordered, read, watermark)
-        clock.lap("order")
-        data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
-        if self.compiled:
-            data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
-        feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
-        clock.lap("encode")
+        clock = clock or Clock()
+        taken = self._take_up(state, batch, watermark, sorted_rows, clock)
+        ordered, feed, data, ranks = taken.ordered, taken.feed, taken.data, taken.ranks
+        places, read, segments, counters = taken.places, taken.read, feed.segments, taken.counters
         with limits_by_partition(ordered.table, self.plan):
             matches, runs = self._read(state, feed, data, ranks, places, counters)
             counters.events_read = int((feed.read_to - segments[:, 1]).sum())
-            counters.tied_rows = _tied_rows(ordered, segments[:, 1], feed.read_to)
+            counters.tied_rows = count_tied_rows(ordered, segments[:, 1], feed.read_to)
             clock.lap("search")
             waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
             certain, waiting = self._split_certain(waiting, feed, ordered)
@@ -165,6 +168,62 @@ class Engine:
         clock.lap("choose")
         found = Found(ready, ordered.table, ordered.events, counters, tally)
         return self._keep(ordered, read, segments, feed, runs, waiting, chosen, last_ends), found
+
+    def advance_in_chunks(
+        self,
+        state: State,
+        batch: pa.Table,
+        watermark: int | None,
+        *,
+        sorted_rows: bool = False,
+        clock: Clock | None = None,
+    ) -> Generator[Found, None, State]:
+        """Do what :meth:`advance` does, but yield matches in chunks and return the state.
+
+        A lazy engine goes on searching only when a chunk has been taken, so that memory does not grow
+        with the matches, wherever each of them is certain by itself.
+        """
+        if self.lazy is None or not self.lazy.streams or self._waits():
+            after, found = self.advance(state, batch, watermark, sorted_rows=sorted_rows, clock=clock)
+            yield found
+            return after
+        taken = self._take_up(state, batch, watermark, sorted_rows, clock or Clock())
+        ordered, feed = taken.ordered, taken.feed
+        with limits_by_partition(ordered.table, self.plan):
+            for matches in self.lazy.chunks(feed, taken.data, taken.ranks, taken.counters):
+                chosen = self._choose(matches, feed.segments, taken.data, taken.ranks)
+                yield Found(chosen, ordered.table, ordered.events, Counters(matches=len(chosen)))
+        taken.counters.events_read = int((feed.read_to - feed.segments[:, 1]).sum())
+        taken.counters.tied_rows = count_tied_rows(ordered, feed.segments[:, 1], feed.read_to)
+        yield Found(no_matches(), ordered.table, ordered.events, taken.counters)
+        runs, nothing = [NO_RUNS] * len(self.programs), no_matches()
+        return self._keep(ordered, taken.read, feed.segments, feed, runs, nothing, nothing, None)
+
+    def _take_up(
+        self, state: State, batch: pa.Table, watermark: int | None, sorted_rows: bool, clock: Clock
+    ) -> _Taken:
+        """Put the rows of a batch in order with those that were kept, and make them arrays."""
+        counters = Counters()
+        clock.restart()
+        batch = self._without_late(state, batch, counters)
+        rows = pa.concat_tables([state.rows, batch]) if state.rows.num_rows else batch
+        ordered = order_rows(rows, self.plan, sorted_rows=sorted_rows and state.rows.num_rows == 0)
+        places = np.empty(rows.num_rows, np.int64)
+        places[ordered.permutation] = np.arange(rows.num_rows)
+        read = np.zeros(rows.num_rows, bool)
+        read[places[: len(state.read)]] = state.read
+        self._number_events(state, ordered, places)
+        segments = find_segments(ordered, read, watermark)
+        clock.lap("order")
+        data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
+        if self.compiled:
+            data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
+        check_list_lengths(self.programs, data)
+        feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
+        if self.lazy is not None:
+            self.lazy.begin(ordered.table)
+        clock.lap("encode")
+        return _Taken(ordered, places, read, feed, data, ranks, counters)
 
     def _without_late(self, state: State, batch: pa.Table, counters: Counters) -> pa.Table:
         if state.watermark is None or batch.num_rows == 0:
@@ -435,33 +494,3 @@ def _keys(rows: pa.Table, partition: list[str]) -> list[tuple[object, ...]]:
         return [()] * rows.num_rows
     columns = [rows.column(name).to_pylist() for name in partition]
     return [tuple(_NAN if value != value else value for value in row) for row in zip(*columns, strict=True)]
-
-
-def _segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
-    """Return the kernel's table of segments: first row, first unread row, end of what is complete."""
-    starts, ends = ordered.segments[:-1], ordered.segments[1:]
-    segments = np.zeros((len(starts), 5), np.int64)
-    segments[:, 0] = starts
-    counted = np.concatenate(([0], np.cumsum(read)))
-    segments[:, 1] = starts + counted[ends] - counted[starts]
-    complete = np.ones(len(read), bool) if watermark is None else ordered.events[L.EVENT_END] <= watermark
-    counted = np.concatenate(([0], np.cumsum(complete)))
-    segments[:, 2] = starts + counted[ends] - counted[starts]
-    return segments
-
-
-def _tied_rows(ordered: Ordered, begins: Array, ends: Array) -> int:
-    """Count the relevant rows read now that share their time with another one of their partition."""
-    all_moments = ordered.events[L.EVENT_END]
-    if not bool((all_moments[1:] == all_moments[:-1]).any()):
-        return 0
-    read = np.zeros(ordered.events.shape[1] + 1, np.int64)
-    np.add.at(read, begins, 1)
-    np.add.at(read, ends, -1)
-    relevant = np.flatnonzero((np.cumsum(read[:-1]) > 0) & (ordered.events[L.EVENT_ROLES] != 0))
-    moments, codes = ordered.events[L.EVENT_END][relevant], ordered.events[L.EVENT_SEGMENT][relevant]
-    equal = (moments[1:] == moments[:-1]) & (codes[1:] == codes[:-1])
-    tied = np.zeros(max(1, len(relevant)), bool)
-    tied[1:] |= equal
-    tied[:-1] |= equal
-    return int(tied.sum())

@@ -14,16 +14,20 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.arrays import Array, Data
 from fyke.engine.kernels.lazy import run_lazy
+from fyke.engine.kernels.subsets import BLOCKS
 from fyke.engine.kernels.world import World, nothing, pack_world
 from fyke.engine.lazy_plan import LazyCompiler, Step, share
 from fyke.engine.lazy_tables import Keys, PlanTables, find_candidates, find_reach
 from fyke.engine.matchset import MatchSet
 from fyke.engine.program import Settings
 from fyke.engine.state import Counters
+from fyke.engine.tally import TallyArrays
+from fyke.errors import CountTooLargeError
 from fyke.language.ast import WindowKind
 from fyke.limits import Limits
 from fyke.pattern.normal_form import Alternative
 from fyke.plan.chain_order import chain_order
+from fyke.plan.counting import unbounded_groups
 
 _LEVELS, _BINDINGS = 64, 1 << 18
 _SLICE_WINDOWS = 16  # of a tree: a slice costs one window that is looked at twice
@@ -62,8 +66,11 @@ class LazySearch:
         """Return the absences of an alternative that the search itself checks."""
         return self.compiler.early[number]
 
-    def call(self, feed: Feed, data: Data, ranks: dict[str, int], *, count_only: bool = False) -> LazyCall:
-        """Return a search through the new events of a feed."""
+    def call(
+        self, feed: Feed, data: Data, ranks: dict[str, int], tally: TallyArrays | None = None
+    ) -> LazyCall:
+        """Return a search through the new events of a feed; with a tally, matches are only counted."""
+        subsets = tally is not None and tally.subsets
         used = [
             bit
             for number, each in enumerate(self.alternatives)
@@ -79,27 +86,40 @@ class LazySearch:
             for number in range(len(self.alternatives)):
                 tables.add_tree(number, self.compiler.tree(number))
         else:
-            tables.add_chains(share([self._chain(k, candidates.counts) for k in range(len(self.roles))]))
+            chains = [self._chain(k, candidates.counts, subsets) for k in range(len(self.roles))]
+            tables.add_chains(share(chains, groups=not subsets))
+        tables.anchor_groups(self._anchored())
         plan = tables.pack(
-            count_only=count_only,
+            count_only=tally is not None,
             accumulates=bool(self.compiler.program.compiler.accumulators),
             slice_windows=_SLICE_WINDOWS if self.lazy.tree and self.window_kind != L.WINDOW_NONE else 0,
+            subsets=subsets,
+            tallies=[] if tally is None else tally.rows(self.compiler.program.number),
         )
         arrays = keys.arrays()
         shared = {
             "plan": plan, "candidates": candidates.positions, "ranks": candidates.ranks, "reach": reach,
             "keys": arrays[0], "entries": arrays[1], "index_heads": arrays[2],
         }  # fmt: skip
+        if tally is not None:
+            shared |= {"values_i": tally.integers, "values_f": tally.floats, "values_ok": tally.valid}
         return LazyCall(self, feed, data, ranks, shared, tables.most_fast)
+
+    def _anchored(self) -> set[int]:
+        window = self.window_kind != L.WINDOW_NONE
+        anchored = [each for each in self.alternatives if unbounded_groups(each, window=window)]
+        numbers = self.compiler.program.number
+        return {numbers[v.name] for each in anchored for v in each.variables if v.group}
 
     def _searched(self, number: int, alternative: Alternative) -> set[str]:
         early = (alternative.absences[k].variables[0].name for k in self.decided_early(number))
         return {*(variable.name for variable in alternative.variables), *early}
 
-    def _chain(self, number: int, counts: Mapping[int, int]) -> list[Step]:
+    def _chain(self, number: int, counts: Mapping[int, int], subsets: bool) -> list[Step]:
         alternative, roles = self.alternatives[number], self.roles[number]
         rates = {variable.name: counts[roles[variable.name]] for variable in alternative.variables}
-        return self.compiler.chain(number, chain_order(alternative, rates, self.lazy.order))
+        order = chain_order(alternative, rates, self.lazy.order, groups_in_sequence=subsets)
+        return self.compiler.chain(number, order)
 
     def _window_share(self, reach: Array, feed: Feed) -> float:
         """Return which part of the stream a window holds, from a few rows."""
@@ -131,6 +151,10 @@ class LazyCall:
         self.cursor[Z.SEEK_SEGMENT] = self.cursor[Z.SEEK_LEVEL] = -1
         self.cursor[Z.SEEK_ROOT] = 2**62
         self.counts = np.zeros(len(feed.segments) + 1, np.int64)
+        self.tallies = int(shared["plan"][Z.PLAN_TALLY_COUNT])
+        self.tally_i = np.zeros((len(feed.segments) + 1, 2 * self.tallies + 1), np.int64)
+        self.tally_f = np.zeros((len(feed.segments) + 1, self.tallies + 1), np.float64)
+        self._make_subsets(1 if not shared["plan"][Z.PLAN_SUBSETS] else _LEVELS)
         self.interval_width = most_fast * Z.INTERVAL_SIZE
         self.longest = len(self.program.everything) + _LEVELS
         self._make_levels()
@@ -144,6 +168,10 @@ class LazyCall:
         self.intervals = np.zeros((longest, self.interval_width), np.int64)
         self.kept_i = np.zeros((longest + 1, self.program.run_integers), np.int64)
         self.kept_f = np.zeros((longest + 1, self.program.run_floats), np.float64)
+
+    def _make_subsets(self, width: int) -> None:
+        self.subset_i = np.zeros((BLOCKS + 6 * (1 + 2 * self.tallies), width), np.int64)
+        self.subset_f = np.zeros((max(1, 6 * self.tallies), width), np.float64)
 
     def _make_output(self, bindings: int) -> None:
         self.out = {
@@ -183,6 +211,8 @@ class LazyCall:
             "cursor": self.cursor, "limits": limits, "elements": np.zeros(self.longest, np.int64),
             "prefix": np.zeros(2 * self.longest, np.int64), "levels": self.levels,
             "intervals": self.intervals, "kept_i": self.kept_i, "kept_f": self.kept_f, "counts": self.counts,
+            "subset_i": self.subset_i, "subset_f": self.subset_f, "tally_i": self.tally_i,
+            "tally_f": self.tally_f,
         }  # fmt: skip
         self.held = World(**arrays)
         return self.held
@@ -195,12 +225,14 @@ class LazyCall:
             status = run_lazy(world)
             if self.cursor[Z.SEEK_MATCHES]:
                 yield self._drain()
+            if self.cursor[Z.SEEK_WIDE]:
+                raise CountTooLargeError()
             if status == L.DONE:
                 return
             if status == L.LIMIT_STEPS:
                 raise LimitReached("steps", int(self.feed.segments[self.cursor[Z.SEEK_SEGMENT], 0]))
             if status == L.NEED_SCRATCH:
-                self._grow_levels()
+                self._grow()
                 world = pack_world(self._held())
             elif self.longest >= len(self.out["out_positions"]):
                 self._make_output(2 * self.longest)
@@ -216,7 +248,14 @@ class LazyCall:
             self.out["out_alternative"][:count].copy(),
         )
 
-    def _grow_levels(self) -> None:
+    def _grow(self) -> None:
+        needed = int(self.cursor[Z.SEEK_DETAIL])
+        if needed:
+            self.cursor[Z.SEEK_DETAIL] = 0
+            totals = self.subset_i[:, 0].copy(), self.subset_f[:, 0].copy()
+            self._make_subsets(2 * needed)
+            self.subset_i[:, 0], self.subset_f[:, 0] = totals
+            return
         old = (self.levels, self.intervals, self.kept_i, self.kept_f)
         self.longest *= 2
         self._make_levels()
@@ -231,4 +270,7 @@ class LazyCall:
             bindings_tried=int(cursor[Z.SEEK_TRIED]),
             runs_created=int(cursor[Z.SEEK_OPENED]),
             peak_runs=int(cursor[Z.SEEK_DEEPEST]),
+            memory_operations=int(cursor[Z.SEEK_MEMORY] + cursor[Z.SEEK_BOUND]),
+            absence_checks=int(cursor[Z.SEEK_ABSENCES]),
+            buffered_events=self.data.events.shape[1],
         )

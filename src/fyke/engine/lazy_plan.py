@@ -74,6 +74,11 @@ class Step:
     bit: int = 0
 
     @property
+    def coupled(self) -> bool:
+        """Whether a condition couples neighbouring elements."""
+        return any(each.lagged for each in self.fast) or any(t.mode & Z.MODE_LAGGED for t in self.tests)
+
+    @property
     def plain(self) -> bool:
         """Whether comparisons decide alone."""
         return not (self.group or self.same or self.tests or self.lacks)
@@ -259,13 +264,17 @@ class LazyCompiler:
         return tuple(found)
 
 
-def share(chains: Sequence[Sequence[Step]]) -> list[Node]:
-    """Return the chains of all alternatives as trees in which equal beginnings are one ([L] 5)."""
+def share(chains: Sequence[Sequence[Step]], *, groups: bool = True) -> list[Node]:
+    """Return the chains of all alternatives as trees in which equal beginnings are one ([L] 5).
+
+    Without ``groups`` no two alternatives share the step of a group.
+    """
     roots: list[Node] = []
     for number, steps in enumerate(chains):
         siblings = roots
         for place, step in enumerate(steps):
-            node = next((each for each in siblings if each.step == step), None)
+            alike = (each for each in siblings if each.step == step and (groups or not step.group))
+            node = next(alike, None)
             if node is None:
                 node = Node(step)
                 siblings.append(node)

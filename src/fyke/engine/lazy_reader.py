@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -13,8 +14,8 @@ from fyke.engine.lazy import LazySearch, LazySettings
 from fyke.engine.matchset import MatchSet, concat
 from fyke.engine.program import Settings
 from fyke.engine.state import Counters
-from fyke.engine.tally import Tally
-from fyke.plan.counting import Counting
+from fyke.engine.tally import Tally, TallyArrays
+from fyke.plan.counting import Counting, may_repeat
 from fyke.plan.plan import Plan
 
 
@@ -34,25 +35,41 @@ class LazyReader:
         )
         self.search = LazySearch(plan.pushed.alternatives, roles, settings, names, lazy)
         self.tally = Tally(plan) if isinstance(plan.counting, Counting) else None
+        self.arrays: TallyArrays | None = None
+        repeats = any(may_repeat(*pair) for pair in itertools.combinations(plan.pushed.alternatives, 2))
+        self.alone = plan.output == "all" and not repeats
 
     def decided_early(self, number: int) -> tuple[int, ...]:
         """Return the absences of an alternative that the search itself checks."""
         return self.search.decided_early(number)
 
+    def begin(self, table: pa.Table) -> None:
+        """Take up the ordered rows of a call."""
+        self.arrays = None if self.tally is None else self.tally.arrays(table)
+
+    @property
+    def streams(self) -> bool:
+        """Whether chunks of matches are results by themselves: none is tallied, dropped or repeated."""
+        return self.tally is None and self.alone
+
     def read(self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters) -> MatchSet:
         """Return the matches whose last event is new; none if they are only tallied."""
-        call = self.search.call(feed, data, ranks, count_only=self.tally is not None)
         found, count = [], 0
-        for chunk in call.chunks():
+        for chunk in self.chunks(feed, data, ranks, counters):
             found.append(chunk)
             count += len(chunk)
             if count > self.limits.matches:
                 raise LimitReached("matches", int(chunk.positions[-1]))
+        return concat(found)
+
+    def chunks(self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters) -> Iterator[MatchSet]:
+        """Yield the matches whose last event is new, in chunks of bounded size."""
+        call = self.search.call(feed, data, ranks, self.arrays)
+        yield from call.chunks()
         counters.merge(call.counters())
         if self.tally is not None:
-            self.tally.counts = call.counts[:-1]
+            self.tally.take(call.counts[:-1], call.tally_i[:-1], call.tally_f[:-1])
             counters.matches = int(call.counts.sum())
-        return concat(found)
 
     def tally_rows(self, table: pa.Table, segments: Array) -> pa.Table | None:
         """Return what was tallied by the last :meth:`read`."""

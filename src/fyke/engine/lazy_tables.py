@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -171,25 +171,33 @@ class PlanTables:
         """Lay out the steps of shared chains; the first children are the roots."""
         self.children = [0] * len(roots)
         self.roots = len(roots)
-        waiting = [(node, place) for place, node in enumerate(roots)]
+        waiting: list[tuple[Node, int, int | None]] = [
+            (node, place, None) for place, node in enumerate(roots)
+        ]
         while waiting:
-            node, place = waiting.pop()
-            self.children[place] = len(self.steps)
+            node, place, parent = waiting.pop()
+            number = self.children[place] = len(self.steps)
             row = self._step(node.step)
             first = len(self.children)
             self.children += [0] * len(node.children)
-            waiting += [(child, first + k) for k, child in enumerate(node.children)]
+            waiting += [(child, first + k, number) for k, child in enumerate(node.children)]
             row[Z.STEP_CHILDREN], row[Z.STEP_CHILDREN_END] = first, first + len(node.children)
             row[Z.STEP_ACCEPT] = len(self.accepts)
             self.accepts += node.accepts
             row[Z.STEP_ACCEPT_END] = len(self.accepts)
+            if parent is not None and node.step.group and self.steps[parent][Z.STEP_GROUP]:
+                self._link(row, self.steps[parent][Z.STEP_FIRST_GROUP])
             row[Z.STEP_LEAF] = int(row[Z.STEP_PLAIN] and not node.children and len(node.accepts) == 1)
 
     def add_tree(self, number: int, steps: Sequence[Step]) -> None:
         """Lay out the steps of an alternative whose order is open."""
-        first = len(self.steps)
+        first, head = len(self.steps), -1
         for step in steps:
-            self._step(step)[Z.STEP_ALTERNATIVE] = len(self.choices)
+            row = self._step(step)
+            row[Z.STEP_ALTERNATIVE] = len(self.choices)
+            if step.group:
+                head = head if head >= 0 else len(self.steps) - 1
+                self._link(row, head)
         singles = sum(step.bit for step in steps if not step.group)
         everything = sum(step.bit for step in steps)
         self.choices.append([first, len(self.steps), everything, singles, number])
@@ -209,9 +217,21 @@ class PlanTables:
         row[Z.STEP_CLOSE : Z.STEP_CLOSE + 2] = self._tests(step.close)
         row[Z.STEP_ABSENCES : Z.STEP_ABSENCES + 2] = self._lacks(step.lacks)
         row[Z.STEP_BIT] = step.bit
+        row[Z.STEP_COUPLED], row[Z.STEP_NEXT_GROUP] = int(step.coupled), -1
+        row[Z.STEP_FIRST_GROUP] = len(self.steps)
         row[Z.STEP_PLAIN] = int(step.plain and self.points)
         self.steps.append(row)
         return row
+
+    def _link(self, row: list[int], head: int) -> None:
+        """Let the step of a group, the last one laid out, be the next behind those from ``head`` on."""
+        place = len(self.steps) - 1
+        row[Z.STEP_FIRST_GROUP] = head
+        last = head
+        while last != place and self.steps[last][Z.STEP_NEXT_GROUP] >= 0:
+            last = self.steps[last][Z.STEP_NEXT_GROUP]
+        if last != place:
+            self.steps[last][Z.STEP_NEXT_GROUP] = place
 
     def _list(self, variables: Sequence[int]) -> list[int]:
         first = len(self.lists)
@@ -241,9 +261,23 @@ class PlanTables:
             self.lacks.append([lack.variable, *role, *lists, *conditions, lack.needs])
         return [first, len(self.lacks)]
 
-    def pack(self, *, count_only: bool, accumulates: bool, slice_windows: int) -> Array:
+    def anchor_groups(self, heads: Collection[int]) -> None:
+        """Let the first elements of groups bound their windows, for the variables in ``heads``."""
+        for row in self.steps:
+            row[Z.STEP_ANCHOR] = int(row[Z.STEP_GROUP] and row[Z.STEP_VARIABLE] in heads)
+
+    def pack(
+        self,
+        *,
+        count_only: bool,
+        accumulates: bool,
+        slice_windows: int,
+        subsets: bool = False,
+        tallies: Sequence[Sequence[int]] = (),
+    ) -> Array:
         """Return the plan as one array."""
         head = [0] * Z.PLAN_SIZE
+        head[Z.PLAN_SUBSETS], head[Z.PLAN_TALLY_COUNT] = int(subsets), len(tallies)
         head[Z.PLAN_ROOTS], head[Z.PLAN_POINTS] = self.roots, int(self.points)
         head[Z.PLAN_TREE] = int(bool(self.choices))
         head[Z.PLAN_COUNT_ONLY], head[Z.PLAN_ACCUMULATES] = int(count_only), int(accumulates)
@@ -258,6 +292,7 @@ class PlanTables:
             (Z.PLAN_CHILDREN, [self.children]),
             (Z.PLAN_ACCEPT, [self.accepts]),
             (Z.PLAN_ALTERNATIVES, self.choices),
+            (Z.PLAN_TALLIES, tallies),
         ]
         for place, rows in tables:
             head[place] = Z.PLAN_SIZE + len(body)

@@ -15,6 +15,7 @@ from fyke.engine.identity import match_ids
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.matchset import MatchSet, no_matches
+from fyke.engine.tally import tally_schema
 from fyke.language.ast import Call, Expression, Index, Length, Reference, walk
 from fyke.pattern.check import is_aggregate
 from fyke.pattern.returns import END, MATCH_ID, START
@@ -41,6 +42,8 @@ class ResultBuilder:
         kinds = {**{name: columns[name] for name in plan.pushed.needed}, **made}
         rows = pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
         self.schema: pa.Schema = self._rows(no_matches(), rows, np.zeros((L.EVENT_SIZE, 0), np.int64)).schema
+        if isinstance(plan.counting, Counting):
+            self.schema = tally_schema(self.schema, plan.counting)
 
     def _variables(self) -> dict[str, tuple[bool, tuple[str, ...]]]:
         """Return for each variable whether it is a group, and the attributes of its events."""

@@ -54,6 +54,12 @@ class Counters:
         Partial matches: made, made one with an equal one, alive at once at most.
     bindings_tried, condition_evaluations
         The work of the search.
+    memory_operations
+        Of a lazy engine: stored events looked at, and bindings put on the stack of the search ([L] 8).
+    absence_checks
+        Of a lazy engine: absences checked before all variables were bound.
+    buffered_events
+        Events a lazy engine holds to search in, at most.
     buffer_peak
         Bytes of the buffer of bindings, at most.
     intermediate_matches
@@ -73,6 +79,9 @@ class Counters:
     peak_runs: int = 0
     bindings_tried: int = 0
     condition_evaluations: int = 0
+    memory_operations: int = 0
+    absence_checks: int = 0
+    buffered_events: int = 0
     buffer_peak: int = 0
     intermediate_matches: int = 0
     matches: int = 0
@@ -84,7 +93,7 @@ class Counters:
             setattr(self, name, max(mine, theirs) if name in PEAKS else mine + theirs)
 
 
-PEAKS = frozenset({"peak_runs", "buffer_peak"})
+PEAKS = frozenset({"peak_runs", "buffer_peak", "buffered_events"})
 
 
 @dataclass(frozen=True, slots=True)

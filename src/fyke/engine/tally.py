@@ -2,28 +2,137 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 
+from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.arrays import Array
-from fyke.plan.counting import Counting
+from fyke.errors import InputError
+from fyke.plan.counting import Counting, Value
+from fyke.plan.match_aggregates import VALID
 from fyke.plan.plan import Plan
+
+_FUNCTION = {"sum": Z.TALLY_SUM, "avg": Z.TALLY_SUM, "min": Z.TALLY_MIN, "max": Z.TALLY_MAX}
+_SOURCE = {"single": Z.SOURCE_SINGLE, "min": Z.SOURCE_MIN, "max": Z.SOURCE_MAX}
+_TOO_LARGE = 2.0**63
+
+
+@dataclass(frozen=True, slots=True)
+class TallyArrays:
+    """What the kernel needs to tally: the functions, and a row of values of all events for each."""
+
+    subsets: bool
+    wanted: tuple[tuple[str, Value], ...]
+    integers: Array
+    floats: Array
+    valid: Array
+    typed: tuple[int, ...]
+
+    def rows(self, numbers: Mapping[str, int]) -> list[list[int]]:
+        """Return the table of aggregates; ``numbers`` are those of the variables."""
+        return [
+            [_FUNCTION[function], _SOURCE.get(value.source, Z.SOURCE_SUM), numbers[value.variable], typed]
+            for (function, value), typed in zip(self.wanted, self.typed, strict=True)
+        ]
 
 
 class Tally:
-    """Makes rows of counts: the partition attributes and one column per aggregate over matches."""
+    """Makes rows of what was counted: the partition attributes and the columns of aggregates."""
 
     def __init__(self, plan: Plan) -> None:
         assert isinstance(plan.counting, Counting)
         self.counting = plan.counting
         self.partition = plan.pushed.analysed.form.partition
-        self.counts: Array = np.zeros(0, np.int64)
+        self.wanted = tuple(
+            (each.function, value) for each, value in self.counting.aggregates if value is not None
+        )
+        self.counts, self.integers = np.zeros(0, np.int64), np.zeros((0, 1), np.int64)
+        self.floats: Array = np.zeros((0, 1))
+        self.typed: tuple[int, ...] = ()
+
+    def arrays(self, table: pa.Table) -> TallyArrays:
+        """Return the values of all events of a table."""
+        shape = (max(1, len(self.wanted)), table.num_rows)
+        integers, floats = np.ones(shape, np.int64), np.ones(shape, np.float64)
+        valid, typed = np.ones(shape, np.uint8), []
+        for k, (_, value) in enumerate(self.wanted):
+            typed.append(0)
+            if value.attribute is None:
+                continue
+            column = table.column(value.attribute).combine_chunks()
+            known = column.is_valid().to_numpy(zero_copy_only=False)
+            if value.source == "count":
+                integers[k], floats[k] = known, known
+                continue
+            valid[k] = known
+            if pa.types.is_floating(column.type):
+                floats[k] = column.fill_null(0.0).to_numpy(zero_copy_only=False)
+                typed[-1] = 1
+            else:
+                integers[k] = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+                floats[k] = integers[k]
+                if value.source == "sum":
+                    _check_sums(value, floats[k])
+        self.typed = tuple(typed)
+        return TallyArrays(self.counting.subsets, self.wanted, integers, floats, valid, self.typed)
+
+    def take(self, counts: Array, integers: Array, floats: Array) -> None:
+        """Take what a search has counted, a row per partition."""
+        self.counts, self.integers, self.floats = counts, integers, floats
 
     def rows(self, table: pa.Table, segments: Array) -> pa.Table:
         """Return one row per stretch of rows that has matches."""
         some = np.flatnonzero(self.counts)
         heads = pa.array(segments[some, 0])
-        columns = {name: table.column(name).take(heads) for name in self.partition}
-        for each in self.counting.aggregates:
-            columns[each.column] = pa.chunked_array([pa.array(self.counts[some])])
+        columns: dict[str, pa.Array] = {
+            name: table.column(name).take(heads).combine_chunks() for name in self.partition
+        }
+        k = 0
+        for each, value in self.counting.aggregates:
+            if value is None:
+                columns[each.column] = pa.array(self.counts[some])
+                continue
+            valid, total, real = (
+                self.integers[some, 2 * k],
+                self.integers[some, 2 * k + 1],
+                self.floats[some, k],
+            )
+            if each.function == "avg":
+                columns[each.column] = pa.array(real, mask=valid == 0)
+                columns[each.column + VALID] = pa.array(valid)
+            elif self.typed[k]:
+                columns[each.column] = pa.array(real, mask=valid == 0)
+            else:
+                unsure = np.abs(real) >= _TOO_LARGE * (1 - 1e-9)
+                wide = (np.abs(real) > _TOO_LARGE * (1 + 1e-9)) | (unsure & ((total < 0) != (real < 0)))
+                columns[each.column] = pa.array(total, mask=(valid == 0) | wide)
+            k += 1
         return pa.table(columns)
+
+
+def _check_sums(value: Value, numbers: Array) -> None:
+    """Refuse integers of which a group might hold so many that their sum is null."""
+    if float(np.abs(numbers).max(initial=0.0)) * len(numbers) >= _TOO_LARGE:
+        raise InputError(
+            f"{value.attribute} holds integers so large that their sum over a group may leave 64 bits",
+            remedy=f"Cast {value.attribute} to double, or use engine='automaton'.",
+        )
+
+
+def tally_schema(schema: pa.Schema, counting: Counting) -> pa.Schema:
+    """Return the schema of tallied rows from that of rows of matches."""
+    fields = []
+    functions = {each.column: each.function for each, value in counting.aggregates if value is not None}
+    for field in schema:
+        function = functions.get(field.name)
+        if function == "avg":
+            fields += [pa.field(field.name, pa.float64()), pa.field(field.name + VALID, pa.int64())]
+        elif function == "sum":
+            wide = pa.float64() if pa.types.is_floating(field.type) else pa.int64()
+            fields.append(pa.field(field.name, wide))
+        else:
+            fields.append(field)
+    return pa.schema(fields)

@@ -19,31 +19,38 @@ _QUERIES = (
     "PATTERN SEQ(A a, A+ b[], ~B c) WHERE { [k] AND b.x > a.x AND b[i].x > b[i-1].x AND a.s < b.s } WITHIN 5",
     "PATTERN SEQ(A a, B b) WITHIN 5",
 )
-_warm = False
+_LAZY_QUERY = (
+    "PATTERN SEQ(A a, ~B c, A d, A+ b[]) WHERE skip_till_any_match { b.x > a.x AND b[i].x > b[i-1].x "
+    "AND a.s < d.s AND a.x = d.x } WITHIN 5 RETURN count(*), sum(sum(b[].x))"
+)
+_warm: set[bool] = set()
 
 
-def warm_up() -> None:
-    """Compile every kernel, or load it from the cache, if this process has not done so yet.
+def warm_up(*, lazy: bool = False) -> None:
+    """Compile the kernels, or load them from the cache, if this process has not done so yet.
 
-    Several processes that compile into one cache at the same time have crashed: hence the lock.
+    Several processes that compile into one cache at the same time have crashed: hence the lock.  The
+    kernels of the lazy engines are taken up when a plan needs them.
     """
-    global _warm
-    if _warm or not ENABLED:
+    if not ENABLED or lazy in _warm:
         return
     with compile_lock():
-        for query in _QUERIES:
-            for output in ("all", "non_overlap"):
-                _run(query, output)
-    _warm = True
+        if False not in _warm:
+            for query in _QUERIES:
+                for output in ("all", "non_overlap"):
+                    _run(query, output)
+        if lazy:
+            _run(_LAZY_QUERY, "all", "lazy_chain")
+    _warm.update({False, lazy})
 
 
-def _run(query: str, output: str) -> None:
+def _run(query: str, output: str, engine_name: str = "automaton") -> None:
     events = pa.table(
         {"t": [3, 1, 2], "e": ["A", "A", "A"], "k": [2, 1, 1], "x": [1.0, 1.0, 2.0], "s": ["u", "v", "w"]}
     )
     columns = dict(zip(events.schema.names, events.schema.types, strict=True))
     pushed = push_down(analyse(parse(query), make_schema(columns, time="t", type_column="e")))
-    plan = Plan(pushed, derived_types(pushed), output)
+    plan = Plan(pushed, derived_types(pushed), output, engine=engine_name)
     engine, builder = Engine(plan), ResultBuilder(plan)
     rows = prepare(events, pushed)
     state, _ = engine.advance(engine.start(rows.schema), rows, 1)

@@ -10,10 +10,31 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from fyke.pattern.normal_form import Alternative
+import pyarrow as pa
+
+from fyke.language.ast import Call, Index, Length, Reference, walk
+from fyke.pattern.check import is_aggregate
+from fyke.pattern.normal_form import Alternative, Condition, Variable
 from fyke.plan.early_absences import early_absences, may_be_one
 from fyke.plan.match_aggregates import MatchAggregate, split_aggregates
 from fyke.plan.pushdown import Pushed
+
+_MOST_ELEMENTS = 64  # repetition bounds up to which lists are told apart by their length
+_BEST = {"min": ("min", "max", "sum", "count", "len", "single"), "sum": ("sum", "count", "len", "single")}
+_BEST |= {"max": _BEST["min"], "avg": _BEST["sum"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a match that lists of elements add up to.
+
+    ``source`` is "single" (an attribute of a single variable), "len", or the aggregate of ``attribute``
+    over the group ``variable``.
+    """
+
+    source: str
+    variable: str
+    attribute: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,36 +44,105 @@ class Counting:
     Attributes
     ----------
     aggregates
-        The aggregates over matches, in the order of their columns.
+        The aggregates over matches, in the order of their columns, each with its value; None: their number.
     subsets
         Whether groups are counted by a recurrence; otherwise every match is met, but none is kept.
     reason
         Why, for ``explain``.
     """
 
-    aggregates: tuple[MatchAggregate, ...]
+    aggregates: tuple[tuple[MatchAggregate, Value | None], ...]
     subsets: bool
     reason: str
 
 
 def plan_counting(pushed: Pushed, output: str, *, first_chance: bool) -> Counting | str:
     """Return how a lazy engine tallies the matches of a query, or why it must make a row of each."""
-    found, _ = split_aggregates(pushed.output)
     if not pushed.output.over_matches:
         return "RETURN asks for matches"
     if output != "all":
         return f"output is {output!r}"
+    found, _ = split_aggregates(pushed.output)
     for alternative in pushed.alternatives:
         if len(early_absences(alternative) if first_chance else ()) < len(alternative.absences):
             return "an absence is checked on whole matches"
-    if any(_may_repeat(*pair) for pair in itertools.combinations(pushed.alternatives, 2)):
+    if any(may_repeat(*pair) for pair in itertools.combinations(pushed.alternatives, 2)):
         return "two alternatives may find the same match"
-    if any(each.argument is not None for each in found):
-        return "an aggregate needs values of matches"
-    return Counting(tuple(found), subsets=False, reason="every match is met, none is kept")
+    values = [(each, None if each.argument is None else _value(each, pushed)) for each in found]
+    coupled = [why for why in map(_coupling, pushed.alternatives) if why]
+    counted = all(each.argument is None for each in found)
+    if any(each.argument is not None and value is None for each, value in values):
+        return "an aggregate needs a value that lists of elements do not add up to"
+    if not counted and len(pushed.alternatives) > 1:
+        return "an aggregate needs values, and there are several alternatives"
+    groups = any(variable.group for each in pushed.alternatives for variable in each.variables)
+    if groups and not coupled:
+        return Counting(tuple(values), True, "conditions couple neighbouring elements at most")
+    if not counted:
+        return coupled[0] if coupled else "an aggregate needs values of matches"
+    reason = f"every match is met, none is kept{': ' + coupled[0] if coupled else ''}"
+    return Counting(tuple(values), False, reason)
 
 
-def _may_repeat(left: Alternative, right: Alternative) -> bool:
+def unbounded_groups(alternative: Alternative, *, window: bool) -> bool:
+    """Say whether no single variable bounds the window of the groups: their first element does then."""
+    singles = [variable.name for variable in alternative.variables if not variable.group]
+    groups = [variable.name for variable in alternative.variables if variable.group]
+    before = any(all((s, g) in alternative.order for g in groups) for s in singles)
+    after = any(all((g, s) in alternative.order for g in groups) for s in singles)
+    return window and not before and not after
+
+
+def _value(aggregate: MatchAggregate, pushed: Pushed) -> Value | None:
+    """Return the value an aggregate is over, if a recurrence can carry it."""
+    argument = aggregate.argument
+    variables = {v.name: v for each in pushed.alternatives for v in each.variables}
+    if isinstance(argument, Length):
+        value = Value("len", argument.variable, None)
+    elif isinstance(argument, Reference) and argument.variable in variables:
+        if variables[argument.variable].group or len(argument.path) != 1:
+            return None
+        value = Value("single", argument.variable, argument.path[0])
+    elif isinstance(argument, Call) and is_aggregate(argument):
+        inner = argument.arguments[0]
+        if not isinstance(inner, Reference) or len(inner.path) != 1:
+            return None
+        value = Value(argument.function, inner.variable, inner.path[0])
+    else:
+        return None
+    if value.source not in _BEST.get(aggregate.function, ()):
+        return None
+    kind = pushed.analysed.schema.columns.get(value.attribute or "", pa.int64())
+    numeric = pa.types.is_signed_integer(kind) or pa.types.is_float64(kind) or value.source == "count"
+    return value if numeric else None
+
+
+def _coupling(alternative: Alternative) -> str:
+    """Return what couples the elements of an alternative's groups beyond neighbours, or nothing."""
+    groups = [variable for variable in alternative.variables if variable.group]
+    for first, second in itertools.pairwise(groups):
+        if (first.name, second.name) not in alternative.order:
+            return f"{first.name} and {second.name} are not in sequence"
+    for group in groups:
+        if max(group.minimum, group.maximum or 1) > _MOST_ELEMENTS:
+            return f"{group.name} has bounds above {_MOST_ELEMENTS}"
+        for condition in alternative.conditions:
+            if group.name in condition.variables and _couples(condition, group, groups):
+                return f"a condition looks at more of {group.name} than neighbouring elements"
+    return ""
+
+
+def _couples(condition: Condition, group: Variable, groups: list[Variable]) -> bool:
+    if condition.whole or sum(each.name in condition.variables for each in groups) > 1:
+        return True
+    nodes = list(walk(condition.expression))
+    if any(isinstance(node, Length) or is_aggregate(node) for node in nodes):
+        return True
+    indices = {node.index for node in nodes if isinstance(node, Reference) and node.variable == group.name}
+    return not (indices <= {Index.EACH, Index.PREVIOUS} or indices == {Index.FIRST})
+
+
+def may_repeat(left: Alternative, right: Alternative) -> bool:
     """Say whether two alternatives can find a match with the same bindings."""
     others = {variable.name: variable for variable in right.variables}
     if {variable.name for variable in left.variables} != others.keys():

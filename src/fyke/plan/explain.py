@@ -5,7 +5,8 @@ from __future__ import annotations
 from fyke.language.ast import Expression, Strategy
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
-from fyke.plan.plan import Plan, every_row_counts
+from fyke.plan.early_absences import depends_on, early_absences
+from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
 from fyke.plan.pushdown import Pushed, physical
 
 _READS = {
@@ -124,6 +125,36 @@ def _matching(plan: Plan) -> list[str]:
         f"  window   {window}",
         f"  output   {plan.output}",
     ]
+    if plan.engine == "lazy_chain":
+        given = plan.techniques.order
+        lines.append(f"  chain    {', '.join(given) if given else 'rare variables first, groups last'}")
+    if plan.engine == "lazy_tree":
+        lines.append("  tree     the variable with the fewest candidates in reach is next, groups last")
+    if plan.engine in LAZY_ENGINES:
+        lines += _absence_checks(plan)
     if pushed.analysed.output.over_matches:
-        lines.append("  then     aggregate over matches")
+        lines.append(f"  then     {_aggregation(plan)}")
     return lines
+
+
+def _absence_checks(plan: Plan) -> list[str]:
+    """Say when a lazy engine checks absences ([L] 4.4)."""
+    lines = []
+    for alternative in plan.pushed.alternatives:
+        early = early_absences(alternative) if plan.techniques.absence != "post_processing" else ()
+        for number, absence in enumerate(alternative.absences):
+            names = ", ".join(variable.name for variable in absence.variables)
+            when = "on whole matches"
+            if number in early:
+                when = f"as soon as {', '.join(sorted(depends_on(alternative, absence)))} are bound"
+            lines.append(f"  absence  of {names}: {when}")
+    return list(dict.fromkeys(lines))
+
+
+def _aggregation(plan: Plan) -> str:
+    """Say how aggregates over matches are computed."""
+    counting = plan.counting
+    if isinstance(counting, str):
+        return f"aggregate over matches ({counting})"
+    how = "by a recurrence over the elements of groups" if counting.subsets else "by counting"
+    return f"aggregate over matches {how} ({counting.reason})"

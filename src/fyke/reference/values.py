@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from typing import Any
 
-from fyke.errors import UnknownFunctionError, near_misses
+from fyke.errors import InputError, UnknownFunctionError, near_misses
 
 Value = Any
 """None, bool, int, float, Decimal, str, datetime, date, timedelta, or a list or dict of values."""
@@ -326,9 +326,11 @@ def _substring(text: str, start: int, length: int | None = None) -> str:
 
 
 def _correlation(left: Sequence[Value], right: Sequence[Value]) -> float | None:
-    """Pearson's coefficient of two lists; null if lengths differ, a value is null or one is constant."""
-    if len(left) != len(right) or not left or None in left or None in right:
+    """Pearson's coefficient of two lists; null if one is empty or constant, or has a null in it."""
+    if not left or not right or None in left or None in right:
         return None
+    if len(left) != len(right):
+        raise InputError(f"corr compares lists of one length, found {len(left)} and {len(right)} numbers")
     left_mean, right_mean = _mean(left), _mean(right)
     products, left_squares, right_squares = 0.0, 0.0, 0.0
     for one, other in zip(left, right, strict=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
 from fyke.engine.clock import Clock
-from fyke.engine.engine import Engine
+from fyke.engine.engine import Engine, Found
 from fyke.engine.order import partition_codes, times
 from fyke.engine.result import ResultBuilder
 from fyke.engine.state import Counters, State
@@ -20,7 +21,7 @@ from fyke.engine.warm import warm_up
 from fyke.language.ast import Strategy
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import combine_tallies, split_aggregates
-from fyke.plan.plan import Plan, prepared_columns
+from fyke.plan.plan import LAZY_ENGINES, Plan, prepared_columns
 from fyke.spark.expression import quote, to_sql
 from fyke.spark.observe import Observed, counts_of_task, with_metrics, without_counts
 from fyke.spark.prepare import arranged, prepared, relevant, together
@@ -92,7 +93,7 @@ def matcher(
     names = list(prepared_columns(plan.pushed))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        warm_up()
+        warm_up(lazy=plan.engine in LAZY_ENGINES)
         named = (batch.rename_columns(names) for batch in batches)
         walk = _Walk(plan)
         if not metrics:
@@ -126,7 +127,6 @@ class _Walk:
         self.counters, self.clock = Counters(), Clock()
         self.numbered = 0
         self.state: State | None = None
-        self.ready: list[pa.Table] = []
 
     def results(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield result batches while reading the rows of a Spark partition."""
@@ -139,27 +139,25 @@ class _Walk:
             waiting.append(batch)
             rows += batch.num_rows
             if rows >= _CHUNK_ROWS:
-                last = self._read(pa.Table.from_batches(waiting), last)
-                yield from self._drain()
+                last = yield from self._read(pa.Table.from_batches(waiting), last)
                 waiting, rows = [], 0
         if waiting:
-            last = self._read(pa.Table.from_batches(waiting), last)
+            last = yield from self._read(pa.Table.from_batches(waiting), last)
         if self.state is not None and last is not None:
-            self._advance(last.slice(0, 0), final=True)
-        yield from self._drain()
+            yield from self._advance(last.slice(0, 0), final=True)
 
-    def _read(self, chunk: pa.Table, last: pa.Table | None) -> pa.Table:
+    def _read(self, chunk: pa.Table, last: pa.Table | None) -> Generator[pa.RecordBatch, None, pa.Table]:
         """Read a chunk: the rest of the open partition, partitions that end in it, the one it ends in."""
         numbers = np.arange(self.numbered, self.numbered + chunk.num_rows)
         chunk = chunk.append_column(_NUMBER, pa.array(numbers))
         self.numbered += chunk.num_rows
         first, tail = self._cuts(chunk, last)
         if self.state is not None:
-            self._advance(chunk.slice(0, first), final=first < chunk.num_rows)
+            yield from self._advance(chunk.slice(0, first), final=first < chunk.num_rows)
         if first < tail:
-            self._advance(chunk.slice(first, tail - first), final=True)
+            yield from self._advance(chunk.slice(first, tail - first), final=True)
         if tail < chunk.num_rows:
-            self._advance(chunk.slice(tail), final=False)
+            yield from self._advance(chunk.slice(tail), final=False)
         return chunk.slice(chunk.num_rows - 1)
 
     def _cuts(self, chunk: pa.Table, last: pa.Table | None) -> tuple[int, int]:
@@ -176,19 +174,24 @@ class _Walk:
             return chunk.num_rows, chunk.num_rows
         return int(changes[0]), int(changes[-1])
 
-    def _advance(self, rows: pa.Table, *, final: bool) -> None:
+    def _advance(self, rows: pa.Table, *, final: bool) -> Iterator[pa.RecordBatch]:
         state = self.state if self.state is not None else self.engine.start(rows.schema)
         watermark = None
         if not final:
             watermark = int(times(rows.column(self.end))[-1]) - 1 if rows.num_rows else state.watermark
-        after, found = self.engine.advance(state, rows, watermark, sorted_rows=True, clock=self.clock)
-        self.counters.merge(found.counters)
+        chunks = self.engine.advance_in_chunks(state, rows, watermark, sorted_rows=True, clock=self.clock)
+        after = yield from self._results(chunks)
         self.state = None if final else after
-        if len(found.matches) or (found.tally is not None and found.tally.num_rows):
-            self.ready.append(self.builder.rows(found))
-            self.clock.lap("rows")
 
-    def _drain(self) -> Iterator[pa.RecordBatch]:
-        for table in self.ready:
-            yield from table.to_batches(max_chunksize=_RESULT_ROWS)
-        self.ready = []
+    def _results(self, chunks: Generator[Found, None, State]) -> Generator[pa.RecordBatch, None, State]:
+        """Yield the rows of matches chunk by chunk, so that no more than one is held; return the state."""
+        while True:
+            try:
+                found = next(chunks)
+            except StopIteration as end:
+                return cast(State, end.value)
+            self.counters.merge(found.counters)
+            if len(found.matches) or (found.tally is not None and found.tally.num_rows):
+                rows = self.builder.rows(found)
+                self.clock.lap("rows")
+                yield from rows.to_batches(max_chunksize=_RESULT_ROWS)

@@ -23,27 +23,17 @@ from fyke.engine.kernels.lazy_bind import (
     fits_alone,
     is_last,
     keep_accumulators,
+    keys_fit,
     may_bind,
     nothing_forbidden,
     open_level,
     release,
     tests_hold,
 )
+from fyke.engine.kernels.subsets import count_subsets, flush_tallies
 from fyke.engine.kernels.world import enter
 
-
-@jit
-def keys_fit(w, level, candidate):
-    """Say whether the keys of a candidate lie in all intervals of a level."""
-    row = w.intervals[level]
-    keys = w.keys
-    for j in range(w.levels[level, Z.INTERVALS]):
-        at = j * Z.INTERVAL_SIZE
-        key = keys[row[at + Z.INTERVAL_KEYS] + candidate]
-        inside = row[at + Z.INTERVAL_LOW] <= key <= row[at + Z.INTERVAL_HIGH]
-        if inside == (row[at + Z.INTERVAL_OUTSIDE] != 0) or key == Z.NULL_KEY:
-            return False
-    return True
+OPENED = -1
 
 
 @jit
@@ -75,6 +65,7 @@ def scan(w, level):
     w.cursor[Z.SEEK_EVALUATIONS] += (at - begin) * count
     w.cursor[Z.SEEK_MEMORY] += at - begin
     lv[Z.AT] = at
+    w.cursor[Z.SEEK_BOUND] += np.int64(found)
     if found and w.plan[Z.PLAN_ACCUMULATES]:
         keep_accumulators(w, level, row)
     return found
@@ -242,10 +233,27 @@ def accept(w, level):
 
 
 @jit
+def decided_by(w, row, bound):
+    """Return how many conditions, at most four, relate a step's variable to bound ones only."""
+    count = 0
+    for k in range(w.plan[row + Z.STEP_FAST], w.plan[row + Z.STEP_FAST_END]):
+        fast = w.plan[Z.PLAN_FAST] + k * Z.FAST_SIZE
+        if not w.plan[fast + Z.FAST_LAGGED] and w.lengths[w.plan[fast + Z.FAST_OTHER]] > 0:
+            count += 1
+    bound |= w.plan[row + Z.STEP_BIT]
+    for k in range(w.plan[row + Z.STEP_CHECKS], w.plan[row + Z.STEP_CHECKS_END]):
+        if w.plan[w.plan[Z.PLAN_CHECKS] + k * Z.TEST_SIZE + Z.TEST_NEEDS] & ~bound == 0:
+            count += 1
+    return min(count, 4)
+
+
+@jit
 def choose(w, alternative, level):
     """Return the step of the unbound variable with the fewest candidates, -1 if one has too few.
 
-    Groups are bound when all single variables are ([L] 4.5).
+    A condition with bound variables is taken to leave a quarter of the candidates: of two variables
+    equally rare in the window, the one that is related to what is bound comes first.  Groups are bound
+    when all single variables are ([L] 4.5).
     """
     choice = w.plan[Z.PLAN_ALTERNATIVES] + alternative * Z.CHOICE_SIZE
     bound = w.levels[level - 1, Z.BOUND] if level > 0 else 0
@@ -262,8 +270,9 @@ def choose(w, alternative, level):
             return -1
         if w.plan[row + Z.STEP_GROUP] and singles:
             continue
-        if best < 0 or size < fewest:
-            best, fewest = step, size
+        left = size << (8 - 2 * decided_by(w, row, bound))
+        if best < 0 or left < fewest:
+            best, fewest = step, left
     return best
 
 
@@ -292,6 +301,8 @@ def next_slice(w):
     begin = w.cursor[Z.SEEK_END]
     while segment < 0 or begin >= w.segments[segment, 2]:
         if segment >= 0:
+            if w.plan[Z.PLAN_SUBSETS]:
+                flush_tallies(w, segment)
             w.counts[segment] += w.cursor[Z.SEEK_COUNT]
             w.cursor[Z.SEEK_COUNT] = 0
             w.cursor[Z.SEEK_TRIED] += w.cursor[Z.SEEK_STEPS]
@@ -314,19 +325,36 @@ def next_slice(w):
 
 
 @jit
+def counts_groups(w, step):
+    """Say whether a step binds a group whose subsets are only counted."""
+    row = w.plan[Z.PLAN_STEPS] + step * Z.STEP_SIZE
+    return w.plan[Z.PLAN_SUBSETS] and w.plan[row + Z.STEP_GROUP]
+
+
+@jit
+def first_group(w, step):
+    """Return the step of the first group of the same alternative."""
+    return w.plan[w.plan[Z.PLAN_STEPS] + step * Z.STEP_SIZE + Z.STEP_FIRST_GROUP]
+
+
+@jit
 def next_root(w):
-    """Open the first level of the next chain, slice or partition; say whether there is one."""
+    """Open the first level of the next chain, slice or partition; return OPENED, or why there is none."""
     while True:
         if w.cursor[Z.SEEK_ROOT] >= w.plan[Z.PLAN_ROOTS]:
             if not next_slice(w):
-                return False
+                return L.DONE
             w.cursor[Z.SEEK_ROOT] = 0
         root = w.cursor[Z.SEEK_ROOT]
         w.cursor[Z.SEEK_ROOT] = root + 1
         step = choose(w, root, 0) if w.plan[Z.PLAN_TREE] else w.plan[w.plan[Z.PLAN_CHILDREN] + root]
-        if step >= 0 and open_level(w, 0, step, 1):
+        if step >= 0 and counts_groups(w, step):
+            if count_subsets(w, 0, first_group(w, step)) != L.DONE:
+                w.cursor[Z.SEEK_ROOT] = root
+                return L.NEED_SCRATCH
+        elif step >= 0 and open_level(w, 0, step, 1):
             w.cursor[Z.SEEK_LEVEL] = 0
-            return True
+            return OPENED
 
 
 @jit
@@ -349,8 +377,9 @@ def search(w):
     while True:
         level = w.cursor[Z.SEEK_LEVEL]
         if level < 0:
-            if not next_root(w):
-                return L.DONE
+            status = next_root(w)
+            if status != OPENED:
+                return status
             continue
         lv = w.levels[level]
         phase = lv[Z.PHASE]
@@ -374,8 +403,13 @@ def search(w):
         elif level + 2 >= len(w.levels):
             return L.NEED_SCRATCH
         elif phase == Z.CHILDREN:
+            child = lv[Z.CHILD]
             step = next_child(w, level)
-            if step < 0:
+            if step >= 0 and counts_groups(w, step):
+                if count_subsets(w, level + 1, first_group(w, step)) != L.DONE:
+                    lv[Z.CHILD] = child
+                    return L.NEED_SCRATCH
+            elif step < 0:
                 lv[Z.PHASE] = Z.EXTEND if w.plan[row + Z.STEP_GROUP] else Z.SCAN
             elif open_level(w, level + 1, step, 1):
                 w.cursor[Z.SEEK_LEVEL] = level + 1

@@ -218,6 +218,20 @@ def may_bind(w, level, row, position, number):
 
 
 @jit
+def keys_fit(w, level, candidate):
+    """Say whether the keys of a candidate lie in all intervals of a level."""
+    row = w.intervals[level]
+    keys = w.keys
+    for j in range(w.levels[level, Z.INTERVALS]):
+        at = j * Z.INTERVAL_SIZE
+        key = keys[row[at + Z.INTERVAL_KEYS] + candidate]
+        inside = row[at + Z.INTERVAL_LOW] <= key <= row[at + Z.INTERVAL_HIGH]
+        if inside == (row[at + Z.INTERVAL_OUTSIDE] != 0) or key == Z.NULL_KEY:
+            return False
+    return True
+
+
+@jit
 def fits_alone(w, position):
     """Say whether one lasting event by itself is no longer than the window."""
     if w.plan[Z.PLAN_POINTS] or w.program[L.HEAD_WINDOW_KIND] != L.WINDOW_TIME:
@@ -307,14 +321,20 @@ def tests_hold(w, level, first, last, number, kept):
             continue
         if (mode & Z.MODE_LAGGED and number == 1) or (mode & Z.MODE_FIRST and number > 1):
             continue
-        w.cursor[Z.SEEK_EVALUATIONS] += 1
-        condition = w.plan[test + Z.TEST_CONDITION]
-        if mode & Z.MODE_EVERY:
-            if not every_holds(w, level, condition):
-                return False
-        elif evaluate(w, condition, w.kept_i[kept], w.kept_f[kept], w.kept_i[kept], w.kept_f[kept]) != L.TRUE:
+        if not test_holds(w, level, test, kept):
             return False
     return True
+
+
+@jit
+def test_holds(w, level, test, kept):
+    """Decide one condition, on the accumulators in row ``kept``."""
+    w.cursor[Z.SEEK_EVALUATIONS] += 1
+    condition = w.plan[test + Z.TEST_CONDITION]
+    if w.plan[test + Z.TEST_MODE] & Z.MODE_EVERY:
+        return every_holds(w, level, condition)
+    before_i, before_f = w.kept_i[kept], w.kept_f[kept]
+    return evaluate(w, condition, before_i, before_f, before_i, before_f) == L.TRUE
 
 
 @jit

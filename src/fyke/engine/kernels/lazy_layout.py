@@ -23,7 +23,9 @@ PLAN_COUNT_ONLY = 11
 PLAN_ACCUMULATES = 12  # some aggregate of a group is kept up to date
 PLAN_SLICE = 13  # windows in one slice of the stream, 0: no slices
 PLAN_SUBSETS = 14  # groups are counted, not enumerated
-PLAN_SIZE = 15
+PLAN_TALLIES = 15  # aggregates over matches that are not just their number
+PLAN_TALLY_COUNT = 16
+PLAN_SIZE = 17
 
 # --- step table ---------------------------------------
 STEP_VARIABLE = 0
@@ -45,7 +47,11 @@ STEP_BIT = 24  # of a tree: the bit of the variable within its alternative
 STEP_ALTERNATIVE = 25  # of a tree
 STEP_PLAIN = 26  # comparisons decide alone: nothing else is to be checked
 STEP_LEAF = 27  # plain, single, accepted by one alternative, without children
-STEP_SIZE = 28
+STEP_COUPLED = 28  # of a group: a condition couples neighbours
+STEP_ANCHOR = 29  # of the first group that is counted: no single variable bounds its window
+STEP_NEXT_GROUP = 30  # when groups are counted: the step of the next one, or -1
+STEP_FIRST_GROUP = 31  # the step of the first one
+STEP_SIZE = 32
 
 # --- a comparison of the new event with a bound one, or with the element before ----------
 FAST_NEW = 0  # where the keys of the new variable's candidates begin
@@ -144,7 +150,18 @@ SEEK_FRESH = 13  # first new row
 SEEK_MEMORY = 14  # events looked at in the buffer
 SEEK_ABSENCES = 15  # absence checks made
 SEEK_WIDE = 16  # 1: the count has left int64
-SEEK_OPEN = 17  # 1: the slice is being searched
-SEEK_SIZE = 18
+SEEK_DETAIL = 17  # how much room is needed
+SEEK_JOINED = 18  # lists of the group before that are joined already
+SEEK_BOUND = 19  # events bound
+SEEK_SIZE = 20
+
+# --- aggregates over matches --------------------------------------------------------------------
+TALLY_FUNCTION = 0
+TALLY_SOURCE = 1
+TALLY_VARIABLE = 2
+TALLY_TYPED = 3  # 0 integers, 1 floats
+TALLY_SIZE = 4
+TALLY_SUM, TALLY_MIN, TALLY_MAX = 0, 1, 2
+SOURCE_SINGLE, SOURCE_SUM, SOURCE_MIN, SOURCE_MAX = 0, 1, 2, 3
 
 NULL_KEY = -(2**63)

@@ -101,13 +101,20 @@ class World(NamedTuple):
     rows: Array = np.zeros(1, np.int64)
     buckets: Array = np.zeros(1, np.int64)
     observed: Array = np.zeros((1, 1), np.int64)
+    subset_i: Array = np.zeros((1, 1), np.int64)
+    subset_f: Array = np.zeros((1, 1), np.float64)
+    values_i: Array = np.zeros((1, 1), np.int64)
+    values_f: Array = np.zeros((1, 1), np.float64)
+    values_ok: Array = np.zeros((1, 1), np.uint8)
+    tally_i: Array = np.zeros((1, 1), np.int64)
+    tally_f: Array = np.zeros((1, 1), np.float64)
 
 
 _FLOATS = {
     "constants", "cols_f", "values", "runs_f", "loaded_f", "saved_f", "stack_f", "before_f", "after_f",
-    "kept_f",
+    "kept_f", "subset_f", "values_f", "tally_f",
 }  # fmt: skip
-_BYTES = {"valid_i", "valid_f", "nulls"}
+_BYTES = {"valid_i", "valid_f", "nulls", "values_ok"}
 _FLAT = {
     "program", "constants", "values", "addresses", "offsets", "cursor", "limits", "slots", "lengths",
     "stack_i", "stack_f", "nulls", "elements", "bounds", "fill", "places", "before_i", "before_f", "after_i",

@@ -1,0 +1,39 @@
+"""Partitions of ordered rows as the kernels read them: what is new, what is complete, what is tied."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.order import Ordered
+
+
+def find_segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
+    """Return the kernel's table of segments: first row, first unread row, end of what is complete."""
+    starts, ends = ordered.segments[:-1], ordered.segments[1:]
+    segments = np.zeros((len(starts), 5), np.int64)
+    segments[:, 0] = starts
+    counted = np.concatenate(([0], np.cumsum(read)))
+    segments[:, 1] = starts + counted[ends] - counted[starts]
+    complete = np.ones(len(read), bool) if watermark is None else ordered.events[L.EVENT_END] <= watermark
+    counted = np.concatenate(([0], np.cumsum(complete)))
+    segments[:, 2] = starts + counted[ends] - counted[starts]
+    return segments
+
+
+def count_tied_rows(ordered: Ordered, begins: Array, ends: Array) -> int:
+    """Count the relevant rows read now that share their time with another one of their partition."""
+    all_moments = ordered.events[L.EVENT_END]
+    if not bool((all_moments[1:] == all_moments[:-1]).any()):
+        return 0
+    read = np.zeros(ordered.events.shape[1] + 1, np.int64)
+    np.add.at(read, begins, 1)
+    np.add.at(read, ends, -1)
+    relevant = np.flatnonzero((np.cumsum(read[:-1]) > 0) & (ordered.events[L.EVENT_ROLES] != 0))
+    moments, codes = ordered.events[L.EVENT_END][relevant], ordered.events[L.EVENT_SEGMENT][relevant]
+    equal = (moments[1:] == moments[:-1]) & (codes[1:] == codes[:-1])
+    tied = np.zeros(max(1, len(relevant)), bool)
+    tied[1:] |= equal
+    tied[:-1] |= equal
+    return int(tied.sum())

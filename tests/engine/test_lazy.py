@@ -1,0 +1,350 @@
+"""What lazy engines promise beside the rows: work pinned by counters, bounded state, streams of batches."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fyke
+from fyke.errors import CountTooLargeError, InputError, LimitError, OptionError
+from fyke.language.sase import parse
+from tests.random.results import difference
+from tests.random.test_advance import Stream
+
+ENGINES = ("lazy_chain", "lazy_tree")
+OPTIONS = {"time": "t", "type": "kind"}
+
+
+def letters(text: str, x: list[float] | None = None) -> pa.Table:
+    """Return one event per letter, at times 1, 2, ..."""
+    values = x if x is not None else [float(ord(letter) % 7) for letter in text]
+    return pa.table({"t": range(1, len(text) + 1), "kind": list(text), "x": values})
+
+
+def noise(rows: int, rates: dict[str, float], seed: int = 0, start: int = 0) -> pa.Table:
+    random = np.random.default_rng(seed)
+    share = np.array(list(rates.values()))
+    return pa.table(
+        {
+            "t": np.arange(start, start + rows),
+            "kind": np.array(list(rates))[random.choice(len(rates), rows, p=share / share.sum())],
+            "x": random.random(rows),
+            "y": random.random(rows),
+            "k": random.integers(0, 20, rows),
+        }
+    )
+
+
+def work(table: pa.Table, query: str, **options: object) -> dict[str, float]:
+    metrics = fyke.Metrics()
+    fyke.match(table, query, **OPTIONS, metrics=metrics, **options)
+    return metrics.get()
+
+
+# --- work ---------------------------------------------------------------------------------
+
+
+def test_a_chain_looks_only_where_order_and_window_leave_candidates() -> None:
+    query = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x < b.x } WITHIN 3"
+    counts = work(letters("AABBCAB", [1.0, 2.0, 3.0, 0.0, 5.0, 6.0, 7.0]), query, engine="lazy_chain")
+    # The one C first; its window holds the second A, which is bound, and then both B are looked at.
+    assert counts["matches"] == 1
+    assert counts["condition_evaluations"] == 2
+    assert counts["memory_operations"] == (1 + 1 + 2) + (1 + 1)
+    assert (counts["runs_created"], counts["peak_runs"]) == (3, 3)
+    assert counts["buffered_events"] == 7
+
+
+def test_rare_first_costs_far_less_than_arrival_order() -> None:
+    table = noise(5_000, {"A": 100, "B": 30, "C": 1})
+    query = """PATTERN SEQ(A a, B b, C c)
+        WHERE skip_till_any_match { a.x < b.y * 0.2 AND b.x < c.y * 0.2 } WITHIN 100 RETURN count(*) AS n"""
+    lazy = work(table, query, engine="lazy_chain")
+    arrival = fyke.Techniques(order=("a", "b", "c"))
+    wrong = work(table, query, engine="lazy_chain", techniques=arrival)
+    eager = work(table, query, engine="automaton")
+    assert wrong["condition_evaluations"] > 10 * lazy["condition_evaluations"]
+    assert eager["condition_evaluations"] > 10 * lazy["condition_evaluations"]
+
+
+@pytest.mark.parametrize("pattern", ["SEQ(A a, B b, C c)", "AND(A a, B b, C c)"])
+def test_a_tree_is_as_good_as_the_best_chain_in_every_phase(pattern: str) -> None:
+    """[L] figure 18: the rarest type changes; a chain is right in one phase, the tree in all."""
+    query = f"""PATTERN {pattern}
+        WHERE skip_till_any_match {{ a.x < b.y * 0.2 AND b.x < c.y * 0.2 }} WITHIN 100 RETURN count(*) AS n"""
+    phases = [
+        noise(30_000, {kind: 1 if kind == rare else 50 for kind in "ABC"}, number, number * 30_000)
+        for number, rare in enumerate("CAB")
+    ]
+
+    def evaluations(table: pa.Table, order: tuple[str, ...] | None) -> float:
+        engine = "lazy_tree" if order is None else "lazy_chain"
+        switches = fyke.Techniques(order=order)
+        return work(table, query, engine=engine, techniques=switches)["condition_evaluations"]
+
+    trees = 0.0
+    for phase in phases:
+        chains = [evaluations(phase, order) for order in itertools.permutations("abc")]
+        tree = evaluations(phase, None)
+        assert tree <= 1.2 * min(chains)
+        assert max(chains) >= 10 * tree
+        trees += tree
+    whole = pa.concat_tables(phases)
+    assert evaluations(whole, None) <= 1.2 * trees
+    assert evaluations(whole, None) < min(
+        evaluations(whole, order) for order in itertools.permutations("abc")
+    )
+
+
+def test_a_tree_evaluates_nothing_until_every_type_is_there() -> None:
+    query = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x < b.x } WITHIN 100"
+    counts = work(letters("AAAABBBB" * 5), query, engine="lazy_tree")
+    assert (counts["condition_evaluations"], counts["memory_operations"]) == (0, 0)
+
+
+def test_an_equality_is_looked_up_in_an_index() -> None:
+    table = noise(4_000, {"A": 1, "B": 40})
+    indexed = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match { a.k = b.k AND a.x < b.x } WITHIN 400"
+    scanned = indexed.replace("a.k = b.k", "a.k - b.k = 0")
+    few, many = (
+        work(table, text, engine="lazy_chain", techniques=fyke.Techniques(partition=False))
+        for text in (indexed, scanned)
+    )
+    assert few["matches"] == many["matches"] > 0
+    assert few["memory_operations"] < many["memory_operations"] / 5
+
+
+def test_groups_of_one_value_are_found_from_neighbours() -> None:
+    """[L] 4.5.3, group-by-attribute: only elements that share the value are looked at."""
+    table = noise(300, {"A": 1, "B": 10}).set_column(4, "k", pa.array(np.arange(300) % 60))
+    grouped = "PATTERN SEQ(A a, B{2,3} b[]) WHERE skip_till_any_match { b[i].k = b[i-1].k } WITHIN 130"
+    scanned = grouped.replace("b[i].k = b[i-1].k", "b[i].k - b[i-1].k = 0")
+    few, many = (work(table, text, engine="lazy_chain") for text in (grouped, scanned))
+    assert few["matches"] == many["matches"] > 0
+    assert few["memory_operations"] < many["memory_operations"] / 5
+
+
+def test_an_early_absence_spares_the_rest_of_the_match() -> None:
+    table = noise(3_000, {"A": 3, "N": 30, "B": 3, "C": 30})
+    query = "PATTERN SEQ(A a, ~N n, B b, C c) WHERE skip_till_any_match { b.x < c.x } WITHIN 60"
+    early, late = (
+        work(table, query, engine="lazy_chain", techniques=fyke.Techniques(absence=form))
+        for form in ("first_chance", "post_processing")
+    )
+    assert early["matches"] == late["matches"] > 0
+    assert (early["absence_checks"] > 0, late["absence_checks"]) == (True, 0)
+    assert early["condition_evaluations"] < late["condition_evaluations"] / 3
+
+
+def test_alternatives_that_begin_alike_share_their_work() -> None:
+    """[L] 5: what is common to several alternatives is done once."""
+    table = noise(3_000, {"A": 3, "B": 10, "C": 30, "D": 30})
+    where = "WHERE skip_till_any_match { a.x < b.x } WITHIN 50"
+    apart = [
+        work(table, f"PATTERN SEQ(A a, B b, {last}) {where}", engine="lazy_chain") for last in ("C c", "D d")
+    ]
+    both = work(table, f"PATTERN SEQ(A a, B b, OR(C c, D d)) {where}", engine="lazy_chain")
+    assert both["matches"] == sum(each["matches"] for each in apart) > 0
+    assert (
+        both["condition_evaluations"]
+        == apart[0]["condition_evaluations"]
+        == apart[1]["condition_evaluations"]
+    )
+
+
+# --- counting and streaming ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_subsets_are_counted_without_being_listed(engine: str) -> None:
+    query = """PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_any_match { b[i].x >= b[i-1].x } WITHIN 100
+        RETURN count(*) AS n, avg(b.len) AS length, max(sum(b[].x)) AS most"""
+    table = letters("A" + "B" * 60 + "C", [1.0] * 62)
+    assert fyke.match(table, query, **OPTIONS, engine=engine).to_pylist() == [
+        {"n": 2**60 - 1, "length": 30.0, "most": 60.0}
+    ]
+
+
+def test_a_count_beyond_64_bits_is_an_error() -> None:
+    query = (
+        "PATTERN SEQ(A a, B+ b[]) WHERE skip_till_any_match { b.x >= a.x } WITHIN 100 RETURN count(*) AS n"
+    )
+    with pytest.raises(CountTooLargeError) as caught:
+        fyke.match(letters("A" + "B" * 64, [1.0] * 65), query, **OPTIONS, engine="lazy_chain")
+    assert str(caught.value) == (
+        "there are more than 2^63 - 1 matches, more than count(*) can say\n"
+        "Shorten the window, add conditions, or bound the repetition, as in A{1,20} a[]."
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_billion_matches_are_counted(engine: str) -> None:
+    table = letters("A" * 1_000 + "B" * 1_000 + "C" * 1_000)
+    query = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x >= 0 }"
+    counted = fyke.match(table, f"{query} RETURN count(*) AS n", **OPTIONS, engine=engine)
+    assert counted.to_pylist() == [{"n": 10**9}]
+    with pytest.raises(LimitError, match="limit 'matches'"):
+        fyke.match(table, query, **OPTIONS, engine=engine, limits=fyke.Limits(matches=10**6))
+    batches = fyke.match_batches(table, f"{query} RETURN a.t AS t", **OPTIONS, engine=engine)
+    sizes = [batch.num_rows for batch in itertools.islice(batches, 20)]
+    assert max(sizes) < 2**18
+    assert sum(sizes) > 10**6
+
+
+@pytest.mark.parametrize("engine", ["automaton", *ENGINES])
+@pytest.mark.parametrize("returned", ["", "RETURN a.t AS a, c.t AS c", "RETURN count(*) AS n"])
+def test_batches_are_what_match_returns(engine: str, returned: str) -> None:
+    table = noise(500, {"A": 1, "B": 1, "C": 1, "N": 1})
+    query = (
+        f"PATTERN SEQ(A a, ~N n, B+ b[], C c) WHERE skip_till_any_match {{ a.x < b.x }} WITHIN 12 {returned}"
+    )
+    whole = fyke.match(table, query, **OPTIONS, engine=engine)
+    batches = list(fyke.match_batches(table, query, **OPTIONS, engine=engine))
+    assert whole.num_rows > 0
+    assert difference(pa.Table.from_batches(batches), whole) is None
+
+
+def test_batches_are_of_tables() -> None:
+    with pytest.raises(InputError, match="events must be"):
+        next(fyke.match_batches([1, 2], "PATTERN A a WITHIN 1", time="t"))
+    with pytest.raises(OptionError, match="match_batches takes no option 'engin'"):
+        next(fyke.match_batches(letters("A"), "PATTERN A a WITHIN 1", time="t", engin="auto"))
+
+
+LONG_STREAMS = {
+    "sequence": "SEQ(A a, B b) WHERE skip_till_any_match { [k] } WITHIN 20",
+    "absence at the end": "SEQ(A a, ~B b) WHERE skip_till_any_match { [k] } WITHIN 20",
+    "group": "SEQ(A a, B{1,2} b[], C c) WHERE skip_till_any_match { [k] } WITHIN 20",
+    "events": "SEQ(A a, B b) WHERE skip_till_any_match { [k] } WITHIN 8 EVENTS",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", LONG_STREAMS)
+def test_between_batches_only_the_last_windows_are_kept(name: str, engine: str) -> None:
+    query = parse(f"PATTERN {LONG_STREAMS[name]}")
+    random = np.random.default_rng(1)
+    rows = 100
+    batches = [
+        pa.table(
+            {
+                "kind": random.choice(["A", "B", "C", "X"], rows),
+                "t": np.sort(random.integers(100 * number, 100 * (number + 1), rows)),
+                "k": random.integers(0, 5, rows),
+            }
+        )
+        for number in range(20)
+    ]
+    stream = Stream(batches[0].schema, query, "t", engine=engine)
+    kept = []
+    for number, batch in enumerate(batches):
+        stream.advance(batch, 100 * (number + 1) - 10)
+        kept.append(stream.state.rows.num_rows)
+        assert all(len(runs.integers) == 0 for runs in stream.state.runs)
+    stream.advance(batches[0].slice(0, 0), None)
+    assert max(kept) <= 120
+    whole = fyke.match(pa.concat_tables(batches), query, **OPTIONS, engine="automaton")
+    assert whole.num_rows > 0
+    assert difference(stream.result(), whole) is None
+    in_time = sum(found.num_rows for found in stream.found[:-1])
+    assert in_time >= 0.9 * whole.num_rows
+
+
+# --- explain and bad input ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query, said",
+    [
+        ("SEQ(A a, B+ b[]) WHERE { b[i].x > b[i-1].x }", "by a recurrence over the elements of groups"),
+        (
+            "SEQ(A a, B+ b[]) WHERE { avg(b[].x) > 1 }",
+            "by counting (every match is met, none is kept: a condition",
+        ),
+        ("SEQ(A a, B b) WHERE { a.x < b.x }", "by counting (every match is met, none is kept)"),
+        ("SEQ(A a, B b, ~C c) WHERE { a.x < b.x }", "(an absence is checked on whole matches)"),
+        ("OR(A a, ANY a)", "(two alternatives may find the same match)"),
+    ],
+)
+def test_explain_says_how_matches_are_counted(query: str, said: str) -> None:
+    text = f"PATTERN {query} WITHIN 9 RETURN count(*)".replace("WHERE {", "WHERE skip_till_any_match {")
+    if "WHERE" not in text:
+        text = text.replace(" WITHIN", " WHERE skip_till_any_match { a.x > 0 } WITHIN")
+    assert said in fyke.explain(letters("ABC"), text, **OPTIONS, engine="lazy_chain")
+
+
+def test_explain_says_when_absences_are_checked() -> None:
+    text = "PATTERN SEQ(A a, ~N n, B b, ~C c) WHERE skip_till_any_match { a.x < n.x } WITHIN 9"
+    said = fyke.explain(letters("ABC"), text, **OPTIONS, engine="lazy_chain")
+    assert "absence  of n: as soon as a, b are bound" in said
+    assert "absence  of c: on whole matches" in said
+    assert "chain    rare variables first, groups last" in said
+    assert "fewest candidates in reach" in fyke.explain(letters("A"), text, **OPTIONS, engine="lazy_tree")
+
+
+BAD = {
+    ("b", "a"): "order must name each of a, b, c once, found b, a: 'c' is missing",
+    ("a", "b", "a", "c"): "order must name each of a, b, c once, found a, b, a, c: 'a' is there 2 times",
+    (
+        "a",
+        "b",
+        "c",
+        "n",
+    ): "order must name each of a, b, c once, found a, b, c, n: 'n' is no variable to be bound.",
+}
+
+
+@pytest.mark.parametrize("order", BAD)
+def test_an_order_names_each_variable_once(order: tuple[str, ...]) -> None:
+    query = "PATTERN SEQ(A a, ~N n, B b, C c) WHERE skip_till_any_match { a.x > 0 } WITHIN 9"
+    with pytest.raises(OptionError) as caught:
+        fyke.match(
+            letters("ABC"), query, **OPTIONS, engine="lazy_chain", techniques=fyke.Techniques(order=order)
+        )
+    assert str(caught.value) == f"{BAD[order]}\nLeave the order out: then rare variables come first."
+
+
+def test_an_order_is_a_tuple_for_a_chain() -> None:
+    with pytest.raises(OptionError, match="must be a tuple of names of variables, found 'ab'"):
+        fyke.Techniques(order="ab")
+    with pytest.raises(OptionError, match="is for engine='lazy_chain', and the engine is 'lazy_tree'"):
+        fyke.match(
+            letters("A"),
+            "PATTERN A a WHERE skip_till_any_match { a.x > 0 } WITHIN 1",
+            **OPTIONS,
+            engine="lazy_tree",
+            techniques=fyke.Techniques(order=("a",)),
+        )
+    with pytest.raises(OptionError, match="technique 'absence' must be one of 'first_chance'"):
+        fyke.Techniques(absence="early")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("strategy", ["skip_till_next_match", "strict_contiguity"])
+def test_other_strategies_are_for_the_automaton(engine: str, strategy: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        fyke.match(
+            letters("AB"),
+            f"PATTERN SEQ(A a, B b) WHERE {strategy} {{ a.x > 0 }} WITHIN 9",
+            **OPTIONS,
+            engine=engine,
+        )
+    assert str(caught.value) == (
+        f"engine '{engine}' evaluates skip_till_any_match, and the query asks for {strategy}\n"
+        "Use engine='automaton' or 'auto', or write WHERE skip_till_any_match { ... }."
+    )
+
+
+def test_steps_are_limited() -> None:
+    query = "PATTERN SEQ(A a, B+ b[]) WHERE skip_till_any_match { b[i].x >= b[i-1].x } WITHIN 100"
+    with pytest.raises(LimitError, match="limit 'steps'"):
+        fyke.match(
+            letters("A" + "B" * 40, [1.0] * 41),
+            query,
+            **OPTIONS,
+            engine="lazy_chain",
+            limits=fyke.Limits(steps=100_000),
+        )
