@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from bench import foundation
+from bench import automaton, foundation, memory, nfab, sets
 
-BENCHMARKS = {"foundation": foundation.main}
+BENCHMARKS = {
+    "foundation": foundation.main,
+    "automaton": automaton.main,
+    "nfab": nfab.main,
+    "sets": sets.main,
+    "memory": memory.main,
+}
 
 if __name__ == "__main__":
     names = sys.argv[1:] or list(BENCHMARKS)

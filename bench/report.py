@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from rich.console import Console
@@ -21,19 +22,70 @@ def best_of(times: int, work: Callable[[], Any]) -> tuple[float, Any]:
     return best, result
 
 
+class Timed:
+    """Times of several works that took turns, in seconds of the processor."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.rounds: dict[str, list[float]] = {name: [] for name in names}
+
+    def best(self, name: str) -> float:
+        """Return the shortest time of a work."""
+        return min(self.rounds[name])
+
+    def ratio(self, one: str, other: str) -> float:
+        """Return how much longer one work takes: the median of the ratios within a round.
+
+        What slows the machine down slows neighbours in a round alike; shortest times need not
+        come from the same round.
+        """
+        return median(x / y for x, y in zip(self.rounds[one], self.rounds[other], strict=True))
+
+
+def interleaved(times: int, works: Mapping[str, Callable[[], Any]], *, seconds: float = 0.0) -> Timed:
+    """Run works in turn, at least ``times`` times and until ``seconds`` are over.
+
+    What counts is the processor's time: everything measured here runs on one core, and other programs
+    must not count.  Results are dropped before the clock starts: giving memory back is not part of the
+    next run.
+    """
+    timed, rounds, begun = Timed(works), 0, time.perf_counter()
+    while rounds < times or time.perf_counter() - begun < seconds:
+        for name, work in works.items():
+            begin = time.process_time()
+            result = work()
+            timed.rounds[name].append(time.process_time() - begin)
+            del result
+        rounds += 1
+    return timed
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One measured bar: ``value`` must not exceed ``bar``."""
+    """One measured number; where there is a bar, ``value`` must not exceed it (or fall below a floor)."""
 
     what: str
     value: float
-    bar: float
+    bar: float | None
     unit: str
     note: str = ""
+    at_least: bool = False
 
     @property
     def holds(self) -> bool:
-        return self.value <= self.bar
+        if self.bar is None:
+            return True
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the line as the cells of a table."""
+        measured = (
+            f"{self.value:,.2f} {self.unit}" if self.value < 1_000 else f"{self.value:,.0f} {self.unit}"
+        )
+        if self.bar is None:
+            return self.what, measured, "", "", self.note
+        sign = "at least" if self.at_least else "at most"
+        verdict = "[green]holds" if self.holds else "[red]FAILS"
+        return self.what, measured, f"{sign} {self.bar:g} {self.unit}", verdict, self.note
 
 
 def show(title: str, lines: list[Line]) -> bool:
@@ -42,9 +94,6 @@ def show(title: str, lines: list[Line]) -> bool:
     for column in ("what", "measured", "bar", "", "note"):
         table.add_column(column)
     for line in lines:
-        verdict = "[green]holds" if line.holds else "[red]FAILS"
-        table.add_row(
-            line.what, f"{line.value:.2f} {line.unit}", f"{line.bar:g} {line.unit}", verdict, line.note
-        )
-    Console(width=160).print(table)
+        table.add_row(*line.cells())
+    Console(width=200).print(table)
     return all(line.holds for line in lines)

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from fyke import reference
-from fyke.api import explain, match, match_batches, matcher, rejected
+from fyke.api import enumerate_matches, explain, match, match_batches, matcher, rejected
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
 from fyke.language.query import Query
@@ -35,6 +35,7 @@ __all__ = [
     "Query",
     "RejectedRowsWarning",
     "Techniques",
+    "enumerate_matches",
     "explain",
     "match",
     "match_batches",

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fyke.engine.clock import Clock
+from fyke.engine.compressed import builder_of, check_compressed, enumerate_batch
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
-from fyke.engine.prepare import derived_types, prepare
-from fyke.engine.result import ResultBuilder
+from fyke.engine.prepare import derived_types, in_plain_types, prepare
 from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
 from fyke.language.ast import Expression
@@ -35,7 +35,7 @@ from fyke.spark.session import is_frame
 from fyke.techniques import Techniques
 
 ENGINES = ("auto", "automaton", *LAZY_ENGINES, "tree")
-OUTPUTS = ("all", "non_overlap")
+OUTPUTS = ("all", "non_overlap", "compressed")
 _TYPE_NAMES = ("type", "event_type", "fyke_type", "__fyke_type")
 
 Events = Any  # DataFrame | pa.Table | Mapping[str, DataFrame | pa.Table]
@@ -74,7 +74,8 @@ def match(
         Columns that order events of equal time; without them such events are never in sequence.
     output
         ``"all"`` matches, or ``"non_overlap"``: per partition only matches that start after the last
-        one reported has ended.
+        one reported has ended; or ``"compressed"``: all that end with the same event as one shared
+        graph, which :func:`enumerate_matches` reads.
     engine
         ``"auto"``, ``"automaton"``, for skip_till_any_match ``"lazy_chain"`` or ``"lazy_tree"``, for it and
         strict_contiguity ``"tree"``; every engine that can run the query gives the same rows.
@@ -98,6 +99,7 @@ def match(
     FykeError
         One of its subclasses; errors about the query say where in it.
     """
+    _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after metrics = fyke.Metrics()")
     call = _Call(query, time, type, tie_breaker, output, engine, limits, techniques, time_unit, functions)
     source = call.source(events)
     plan = call.plan(source)
@@ -124,14 +126,14 @@ def match_batches(table: pa.Table, query: str | Query, **options: Any) -> Iterat
     plan = call.plan(source)
     events, _ = _timed(source.events, source.schema, warn=True)
     rows = prepare(events, plan.pushed, whole_input=True)
-    warm_up(lazy=plan.engine in LAZY_ENGINES)
-    engine, builder = Engine(plan), ResultBuilder(plan)
+    warm_up(plan)
+    engine, builder = Engine(plan), builder_of(plan)
     if plan.pushed.output.over_matches:
         _, found = engine.advance(engine.start(rows.schema), rows, None)
         yield from builder.finish(builder.rows(found)).to_batches()
         return
     for found in engine.advance_in_chunks(engine.start(rows.schema), rows, None):
-        if len(found.matches):
+        if len(found.matches) or found.graphs:
             yield from builder.rows(found).to_batches()
 
 
@@ -158,7 +160,9 @@ def _call(name: str, query: str | Query, options: Mapping[str, Any]) -> _Call:
 
 def matcher(query: str | Query, **options: Any) -> Callable[[Events], Any]:
     """Return ``match`` with everything but the events, for ``frame.transform(fyke.matcher(...))``."""
-    parsed = parse(query, options.get("limits") or Limits()) if isinstance(query, str) else query
+    limits = options.get("limits")
+    _check_kind("limits", limits, Limits | None, "limits=fyke.Limits(runs=10_000)")
+    parsed = _parsed(query, limits or Limits())
     return lambda events: match(events, parsed, **options)
 
 
@@ -175,6 +179,22 @@ def rejected(events: Events, *, time: str | Sequence[str]) -> Any:
     raise InputError(
         f"events must be a DataFrame, a pyarrow.Table or a dict of these, found {_described(events)}"
     )
+
+
+def enumerate_matches(compressed: Any) -> Any:
+    """Read the matches of ``match(..., output="compressed")``, one row each, as ``output="all"`` has them.
+
+    From a table comes an iterator of record batches: each is made when it is asked for, so that any
+    number of matches can be read in little memory.  From a DataFrame comes a DataFrame.
+    """
+    if is_frame(compressed):
+        return spark_batch.enumerate_frame(compressed)
+    if not isinstance(compressed, pa.Table):
+        raise InputError(
+            f"enumerate_matches takes a DataFrame or a pyarrow.Table, found {_described(compressed)}"
+        )
+    check_compressed(compressed.schema)
+    return (each for batch in compressed.to_batches() for each in enumerate_batch(batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +223,11 @@ class _Call:
     ) -> None:
         _check_option("output", output, OUTPUTS)
         _check_option("engine", engine, ENGINES)
-        self.limits, self.techniques = limits or Limits(), techniques or Techniques()
-        self.query = parse(query, self.limits) if isinstance(query, str) else query
+        self.limits = Limits() if limits is None else limits
+        self.techniques = Techniques() if techniques is None else techniques
+        _check_kind("limits", self.limits, Limits, "limits=fyke.Limits(runs=10_000)")
+        _check_kind("techniques", self.techniques, Techniques, "techniques=fyke.Techniques(merging=False)")
+        self.query = _parsed(query, self.limits)
         self.time, self.type_column, self.tie_breaker, self.time_unit = (
             time,
             type_column,
@@ -229,11 +252,11 @@ class _Call:
             if all(is_frame(each) for each in events.values()):
                 return self._united(events, spark_prepare.arrow_columns, spark_prepare.unite)
             if all(isinstance(each, pa.Table) for each in events.values()):
-                return self._united(events, lambda table: _columns(_without_views(table)), _unite_tables)
+                return self._united(events, lambda table: _columns(in_plain_types(table)), _unite_tables)
         if is_frame(events):
             return _Source(events, self._schema(spark_prepare.arrow_columns(events), self.type_column))
         if isinstance(events, pa.Table):
-            table = _without_views(events)
+            table = in_plain_types(events)
             return _Source(table, self._schema(_columns(table), self.type_column))
         raise InputError(
             "events must be a Spark DataFrame, a pyarrow.Table, or a dict of one of these, "
@@ -275,6 +298,11 @@ class _Call:
 
     def plan(self, source: _Source) -> Plan:
         """Analyse the query against the source and split it into what rows decide and what matching does."""
+        if self.output == "compressed" and self.query.returns is not None:
+            raise OptionError(
+                "output='compressed' holds the events of matches, and the query has RETURN",
+                remedy="Leave RETURN out, and compute from the rows of fyke.enumerate_matches(...).",
+            )
         if isinstance(source.events, pa.Table):
             analysed = analyse(self.query, source.schema, self.limits, functions=self.arities)
             pushed = push_down(analysed, self.output, self.techniques)
@@ -297,8 +325,8 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     table, rejected_rows = _timed(source.events, source.schema, warn=metrics is None)
     rows = prepare(table, plan.pushed, whole_input=True)
     clock.lap("prepare")
-    warm_up(lazy=plan.engine in LAZY_ENGINES)
-    engine, builder = Engine(plan), ResultBuilder(plan)
+    warm_up(plan)
+    engine, builder = Engine(plan), builder_of(plan)
     _, found = engine.advance(engine.start(rows.schema), rows, None, clock=clock)
     result = builder.finish(builder.rows(found))
     clock.lap("rows")
@@ -328,7 +356,7 @@ def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataT
     """Return several tables as one with a type column; attributes a type lacks are null."""
     parts = []
     for name, given in tables.items():
-        table = _without_views(given)
+        table = in_plain_types(given)
         arrays = {
             column: table.column(column).cast(arrow)
             if column in table.column_names
@@ -337,13 +365,6 @@ def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataT
         }
         parts.append(pa.table({**arrays, kind: pa.repeat(pa.scalar(name), table.num_rows)}))
     return pa.concat_tables(parts)
-
-
-def _without_views(table: pa.Table) -> pa.Table:
-    """Return strings and binaries in the layout that all of Arrow's functions take."""
-    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
-    fields = [field.with_type(plain.get(field.type, field.type)) for field in table.schema]
-    return table.cast(pa.schema(fields)) if fields != list(table.schema) else table
 
 
 def _columns(table: pa.Table) -> dict[str, pa.DataType]:
@@ -363,6 +384,25 @@ def _check_option(name: str, value: str, allowed: Sequence[str]) -> None:
             f"{name} must be one of {', '.join(map(repr, allowed))}, found {value!r}."
             f"{near_misses(str(value), allowed)}"
         )
+
+
+def _check_kind(name: str, value: object, kind: Any, example: str) -> None:
+    if not isinstance(value, kind):
+        wanted = name.capitalize()
+        raise OptionError(
+            f"{name} must be a fyke.{wanted}, found {value!r:.60}", remedy=f"Write, for example, {example}."
+        )
+
+
+def _parsed(query: object, limits: Limits) -> Query:
+    if isinstance(query, str):
+        return parse(query, limits)
+    if isinstance(query, Query):
+        return query
+    raise OptionError(
+        f"query must be a text or a fyke.Query, found {query!r:.60}",
+        remedy="Write, for example, fyke.match(events, 'PATTERN SEQ(A a, B b)', time='ts', type='kind').",
+    )
 
 
 def _arity(name: str, function: Callable[..., float]) -> int:

@@ -14,6 +14,7 @@ import pytest
 
 from fyke import errors
 from fyke.errors import (
+    ContradictionError,
     FykeError,
     MissingColumnError,
     OptionError,
@@ -50,6 +51,10 @@ COLUMNS = {
 }
 TIMED = make_schema(COLUMNS, time="ts", type_column="kind")
 COUNTED = make_schema({"t": pa.int64(), "kind": pa.string()}, time="t", type_column="kind")
+DAILY = make_schema({"day": pa.date32(), "kind": pa.string()}, time="day", type_column="kind")
+LASTING = make_schema(
+    {"s": pa.timestamp("s"), "e": pa.timestamp("s"), "kind": pa.string()}, time=("s", "e"), type_column="kind"
+)
 UNTYPED = make_schema({"ts": pa.timestamp("us"), "id": pa.int64()}, time="ts")
 INPUTS = EventSchema(
     COLUMNS, ("ts", "ts"), "kind", {"Shelf": ("ts", "id", "name"), "Exit": ("ts", "id", "price")}
@@ -77,6 +82,34 @@ EVERY: list[Case] = [
         WindowUnitError,
         "the window is a length of time, but the time column 't' is a plain number",
         "Write the window as a number in the column's own units, or say what they are, as in time_unit='ms'.",
+    ),
+    (
+        COUNTED,
+        "PATTERN SEQ(A a, B b, C+ c[], D d) «WITHIN 2»",
+        ContradictionError,
+        "4 events in sequence are at least 3 units of 't' apart, but WITHIN allows 2",
+        "Lengthen the window, or give a tie_breaker, which puts events of one time in sequence.",
+    ),
+    (
+        COUNTED,
+        "PATTERN SEQ({A a, B b}, OR(SEQ(C c, D d), SEQ(E e, F f, G g)), H* h[]) «WITHIN 1»",
+        ContradictionError,
+        "3 events in sequence are at least 2 units of 't' apart, but WITHIN allows 1",
+        "Lengthen the window, or give a tie_breaker, which puts events of one time in sequence.",
+    ),
+    (
+        DAILY,
+        "PATTERN SEQ(A a, B b) «WITHIN 12 hours»",
+        ContradictionError,
+        "2 events in sequence are at least 1 day of 'day' apart, but WITHIN allows 0",
+        "Lengthen the window, or give a tie_breaker, which puts events of one time in sequence.",
+    ),
+    (
+        LASTING,
+        "PATTERN SEQ(A a, B b, C c) «WITHIN 1 second»",
+        ContradictionError,
+        "3 events in sequence are at least 2 seconds of 'e' apart, but WITHIN allows 1",
+        "Lengthen the window, or give a tie_breaker, which puts events of one time in sequence.",
     ),
     (
         UNTYPED,
@@ -192,6 +225,28 @@ LEGAL = [
 @pytest.mark.parametrize("text", LEGAL)
 def test_legal_neighbour_of_an_error(text: str) -> None:
     assert analyse(parse(text), TIMED).form.alternatives
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN SEQ(A a, B b, C c) WITHIN 2",
+        "PATTERN {A a, B b, C c} WITHIN 1",
+        "PATTERN A{9} a[] WITHIN 1",  # events of a group may have one time
+        "PATTERN OR(SEQ(A a, B b, C c), SEQ(A a, B b)) WITHIN 1",
+        "PATTERN SEQ(A a, B? b, C? c, D d) WITHIN 1",
+        "PATTERN SEQ(A a, ~B b, ~C c, D d) WITHIN 1",
+        "PATTERN OR(SEQ(A{2} a[], B b), B b) WITHIN 2 EVENTS",
+    ],
+)
+def test_a_window_that_some_match_fits_into(text: str) -> None:
+    assert analyse(parse(text), COUNTED).form.alternatives
+
+
+def test_a_tie_breaker_puts_events_of_one_time_in_sequence() -> None:
+    columns = {"t": pa.int64(), "n": pa.int64(), "kind": pa.string()}
+    schema = make_schema(columns, time="t", type_column="kind", tie_breaker="n")
+    assert analyse(parse("PATTERN SEQ(A a, B b, C c) WITHIN 1"), schema).form.alternatives
 
 
 def test_null_compares_with_everything() -> None:

@@ -91,7 +91,8 @@ ROLES: list[tuple[str, str, list[str], dict[str, int]]] = [
     ("A a", "a.x > 1 OR upper(a.name) = 'X'", ["A: row.x > 1 OR upper(row.name) = 'X'"], {"a": 0}),
     # what looks at more than one event, or at one element of a group, is no part of a role
     ("SEQ(A a, B b)", "a.x < b.x", ["A", "B"], {"a": 0, "b": 1}),
-    ("A+ a[]", "a[1].x > 1", ["A"], {"a": 0}),
+    # the first event of a group may have a role of its own
+    ("A+ a[]", "a[1].x > 1", ["A", "A: row.x > 1"], {"a": 0}),
     ("A+ a[]", "a[a.len].x > 1", ["A"], {"a": 0}),
     ("A+ a[]", "a[i].x > a[i-1].x", ["A"], {"a": 0}),
     ("A+ a[]", "a[i-1].x > 1", ["A"], {"a": 0}),
@@ -106,6 +107,13 @@ def test_roles(pattern: str, conditions: str, expected: list[str], numbers: dict
     result = pushed(f"PATTERN {pattern} WHERE {{ {conditions} }} WITHIN 1 hour")
     assert roles(result) == expected
     assert result.roles_of == {(0, name): number for name, number in numbers.items()}
+
+
+def test_the_first_event_of_a_group_has_a_role_of_its_own() -> None:
+    result = pushed("PATTERN SEQ(A+ a[], B+ b[]) WHERE { a[1].x > 1 AND a.y < 2 AND b[1].x > a[1].x }")
+    assert roles(result) == ["A: row.y < 2", "B", "A: row.y < 2 AND row.x > 1"]
+    assert result.starts_of == {(0, "a"): 2}
+    assert residual(result) == ["a[1].d0", "b[1].d1 > a[1].d1"]
 
 
 def test_alternatives_share_roles() -> None:

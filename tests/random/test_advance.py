@@ -28,6 +28,8 @@ from tests.random.results import difference
 from tests.random.streams import Case, cases
 from tests.random.test_engine_against_reference import SETTINGS
 
+DEFAULT = Techniques()
+
 
 @dataclass
 class Stream:
@@ -38,7 +40,7 @@ class Stream:
     time: str | tuple[str, str]
     tie_breaker: str | tuple[str, ...] | None = None
     output: str = "all"
-    techniques: Techniques = field(default_factory=Techniques)
+    techniques: Techniques = DEFAULT
     engine: str = "automaton"
     found: list[pa.Table] = field(default_factory=list)
     late: int = 0
@@ -69,9 +71,8 @@ class Stream:
         return self.builder.finish(pa.concat_tables(self.found))
 
 
-def stream_of(case: Case, techniques: Techniques | None = None) -> Stream:
-    switches = techniques or Techniques()
-    return Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output, switches)
+def stream_of(case: Case, techniques: Techniques = DEFAULT) -> Stream:
+    return Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output, techniques)
 
 
 def in_one_batch(case: Case, table: pa.Table) -> pa.Table:

@@ -19,7 +19,7 @@ QUERY = "PATTERN A+ a[] WHERE skip_till_any_match { [symbol] } RETURN count(*) A
 
 @pytest.mark.parametrize("metrics", [None, fyke.Metrics()], ids=["plain", "metrics"])
 def test_a_limit_on_a_worker(spark: SparkSession, metrics: fyke.Metrics | None) -> None:
-    frame, limits = frame_of(spark, EVENTS), fyke.Limits(runs=100)
+    frame, limits = frame_of(spark, EVENTS), fyke.Limits(matches=100)
     result = fyke.match(frame, QUERY, time="t", type="kind", limits=limits, metrics=metrics)
     with pytest.raises(PySparkException) as caught:
         result.collect()
@@ -29,7 +29,7 @@ def test_a_limit_on_a_worker(spark: SparkSession, metrics: fyke.Metrics | None) 
     again = LimitError.found_in(caught.value)
     assert again is not None
     assert again.__dict__ == on_table.value.__dict__
-    assert again.message == "limit 'runs' of 100 was exceeded in the partition symbol = 'IBM'"
+    assert again.message == "limit 'matches' of 100 was exceeded in the partition symbol = 'IBM'"
     small = frame.where("t < 8")
     rows = fyke.match(small, QUERY, time="t", type="kind", limits=limits).collect()
     assert sorted(rows) == [("IBM", 15), ("SUN", 15)]

@@ -44,6 +44,8 @@ def test_the_work_is_that_on_a_table(frame: DataFrame, name: str) -> None:
     query, more = QUERIES[name]
     table, spark = on_table_and_frame(frame, query, {**OPTIONS, **more})
     assert list(spark) == list(table)
+    # A task holds the bindings of its own partitions only.
+    assert 0 <= spark.pop("buffer_peak") <= table.pop("buffer_peak")
     assert exact(spark) == exact(table)
     assert (spark["rows"], spark["rejected_rows"]) == (STREAM.num_rows, UNTIMED)
     assert {name: type(value) for name, value in spark.items()} == {

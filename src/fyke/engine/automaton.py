@@ -8,47 +8,94 @@ from typing import Any
 import numpy as np
 
 from fyke.engine.exceeded import LimitReached
+from fyke.engine.graphset import GraphSet
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array, Data, Matches, Runs
 from fyke.engine.kernels.automaton import run_automaton
 from fyke.engine.kernels.backtrack import run_backtrack
+from fyke.engine.kernels.bindings import append_bindings, append_offsets
+from fyke.engine.kernels.graphs import GRAPH_SIZE, write_graphs
 from fyke.engine.kernels.match_buffer import NEVER, rebase_positions, release_nodes
 from fyke.engine.kernels.matches import write_matches
 from fyke.engine.kernels.world import World, pack_world
-from fyke.engine.matchset import MatchSet, concat, no_matches
+from fyke.engine.matchset import MatchSet, no_matches
 from fyke.engine.program import Program
 from fyke.engine.state import Counters, RunState
 from fyke.language.ast import WindowKind
 from fyke.limits import Limits
 
-_RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 8_192, 1 << 18, 64, 1 << 14
+_RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 1 << 15, 1 << 16, 64, 1 << 15
+_FOUND = 1 << 12
 _NODE_BYTES, _BINDING_BYTES = 8 * L.NODE_SIZE, 16
 
 
 @dataclass(slots=True)
 class Feed:
-    """What a call reads: segments as the kernel wants them, the end of input, and how far time has come."""
+    """What a call reads: segments as the kernel wants them, the end of input, and how far time has come.
+
+    ``read_to`` and ``graphs`` are what the call leaves.
+    """
 
     segments: Array
     flush: bool
     now: int
     read_to: Array = field(init=False)  # by segment: the first event that is not read yet
+    graphs: list[GraphSet] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self.read_to = self.segments[:, 2]
 
 
+class _Found:
+    """Matches taken out of the kernel's arrays, in arrays that double as they fill."""
+
+    def __init__(self) -> None:
+        self.count = self.bindings = 0
+        self.positions, self.variables = np.empty(_FOUND, np.int64), np.empty(_FOUND, np.int64)
+        self.offsets = np.zeros(_FOUND, np.int64)
+
+    def append(self, matches: Matches, count: int, bindings: int) -> None:
+        """Take over what the kernel has written."""
+        if self.bindings + bindings > len(self.positions):
+            size = max(2 * len(self.positions), self.bindings + bindings)
+            self.positions = _longer(self.positions, self.bindings, size)
+            self.variables = _longer(self.variables, self.bindings, size)
+        if self.count + count + 1 > len(self.offsets):
+            size = max(2 * len(self.offsets), self.count + count + 1)
+            self.offsets = _longer(self.offsets, self.count + 1, size)
+        append_bindings(matches.bindings, bindings, self.positions, self.variables, self.bindings)
+        append_offsets(matches.offsets, count, self.offsets, self.count, self.bindings)
+        self.count += count
+        self.bindings += bindings
+
+    def matches(self) -> MatchSet:
+        """Return them as a set."""
+        if self.count == 0:
+            return no_matches()
+        n, m = self.bindings, self.count
+        return MatchSet(self.positions[:n], self.variables[:n], self.offsets[: m + 1], np.zeros(m, np.int64))
+
+
 class AutomatonCall:
     """One call of the kernel for one alternative, resumed until all its events are read."""
 
-    def __init__(self, program: Program, ranks: dict[str, int], data: Data, limits: Limits) -> None:
+    def __init__(
+        self,
+        program: Program,
+        ranks: dict[str, int],
+        data: Data,
+        limits: Limits,
+        *,
+        compressed: bool = False,
+    ) -> None:
+        self.compressed = compressed
+        self.graphs: list[GraphSet] = []
         self.program, self.ranks, self.data, self.limits = program, ranks, data, limits
         self.most_nodes = max(1, limits.buffer_bytes // _NODE_BYTES)
         self.cursor = np.zeros(L.CURSOR_SIZE, np.int64)
         self.counters = Counters()
-        self.chunks: list[MatchSet] = []
         self.matches = Matches(np.zeros((1, 2), np.int64), np.zeros(2, np.int64))
-        self.found = self.bindings = 0
+        self.found = _Found()
         self.longest = _LONGEST
         self.heads = np.zeros(_HEADS, np.int64)
         self.path, self.branches = np.zeros(_LONGEST, np.int64), np.zeros(_LONGEST, np.int64)
@@ -125,6 +172,9 @@ class AutomatonCall:
 
     def _write(self, world: Any, feed: Feed) -> Any:
         """Read the matches noted so far out of the buffer; return the world, grown where it had to be."""
+        if self.compressed:
+            self._write_graphs(world)
+            return world
         while True:
             status = write_matches(world)
             written = self._drain()
@@ -141,6 +191,27 @@ class AutomatonCall:
                 longest = 2 * len(self.matches.bindings)
                 self.matches = Matches(np.zeros((longest, 2), np.int64), self.matches.offsets)
                 world = self.world(feed.segments, self.matches)
+
+    def _write_graphs(self, world: Any) -> None:
+        """Take the matches noted so far out of the buffer as graphs."""
+        used = int(self.cursor[L.CURSOR_NODES])
+        marks, ways = np.zeros(used, np.int64), np.zeros(used, np.int64)
+        while self.cursor[L.CURSOR_HEADS]:
+            noted = int(self.cursor[L.CURSOR_HEADS])
+            nodes = np.empty((max(4 * used, _FOUND), GRAPH_SIZE), np.int64)
+            lasts, rows = np.empty(noted, np.int64), np.empty((noted, 4), np.int64)
+            filled = np.zeros(2, np.int64)
+            count = write_graphs(world, marks, ways, nodes, lasts, rows, filled)
+            rows = rows[:count]
+            self.graphs.append(
+                GraphSet(
+                    nodes[: filled[0]].copy(), rows[:, 1].copy(), lasts[: filled[1]],
+                    rows[:, 2].copy(), rows[:, 0].copy(), rows[:, 3].copy(),
+                )
+            )  # fmt: skip
+            self.found.bindings += int(filled[0]) * GRAPH_SIZE // 2
+            if self.found.bindings * _BINDING_BYTES > self.limits.buffer_bytes:
+                raise LimitReached("buffer_bytes", int(rows[-1, 0]))
 
     def _load(self, feed: Feed, before: RunState | None, places: Array) -> None:
         """Take up saved runs, sorted by partition, with the positions their rows have now."""
@@ -160,7 +231,7 @@ class AutomatonCall:
             feed.segments[:, 4] = np.searchsorted(segment[order], numbers, side="right")
             self.cursor[L.CURSOR_NODES] = count
             self.cursor[L.CURSOR_LOADED] = len(integers)
-        self.matches = Matches(np.zeros((_BINDINGS, 2), np.int64), np.zeros(_BINDINGS, np.int64))
+        self.matches = Matches(np.empty((_BINDINGS, 2), np.int64), np.zeros(_BINDINGS, np.int64))
 
     def _drain(self) -> bool:
         """Take the matches written so far out of the kernel's arrays; say whether there were any."""
@@ -168,19 +239,9 @@ class AutomatonCall:
         self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
         if count == 0:
             return False
-        pairs = self.matches.bindings[:bindings]
-        self.chunks.append(
-            MatchSet(
-                pairs[:, 0].copy(),
-                pairs[:, 1].copy(),
-                self.matches.offsets[: count + 1].copy(),
-                np.zeros(count, np.int64),
-            )
-        )
-        self.found += count
-        self.bindings += bindings
-        if self.bindings * _BINDING_BYTES > self.limits.buffer_bytes:
-            raise LimitReached("buffer_bytes", int(pairs[-1, 0]))
+        if (self.found.bindings + bindings) * _BINDING_BYTES > self.limits.buffer_bytes:
+            raise LimitReached("buffer_bytes", int(self.matches.bindings[bindings - 1, 0]))
+        self.found.append(self.matches, count, bindings)
         return True
 
     def _provide(self, status: int) -> bool:
@@ -191,7 +252,7 @@ class AutomatonCall:
         elif status == L.NEED_RUNS:
             self._grow_runs()
         elif status == L.NEED_NODES:
-            self._grow_nodes()
+            return self._grow_nodes()
         elif status == L.NEED_SAVED:
             self.saved = self._larger(self.saved, 2 * len(self.saved.integers))
         elif status == L.NEED_OUTPUT:
@@ -217,8 +278,8 @@ class AutomatonCall:
         grown.integers[-1], grown.floats[-1] = self.runs.integers[-1], self.runs.floats[-1]
         self.runs = grown
 
-    def _grow_nodes(self) -> None:
-        """Release what no run needs any more; make more room if too little is free then."""
+    def _grow_nodes(self) -> bool:
+        """Release what no run needs any more; make more room, and say so, if too little is free then."""
         cursor = self.cursor
         segment = self.held.segments[cursor[L.CURSOR_SEGMENT]]
         event = min(int(cursor[L.CURSOR_EVENT]), int(segment[2]) - 1)
@@ -233,6 +294,8 @@ class AutomatonCall:
             nodes = np.zeros((min(2 * size, max(size, self.most_nodes)), L.NODE_SIZE), np.int64)
             nodes[:kept] = self.nodes[:kept]
             self.nodes = nodes
+            return True
+        return False
 
     def _oldest(self, event: int) -> int:
         """Return the least age that fits into one window with an event."""
@@ -253,7 +316,7 @@ class AutomatonCall:
         counters.starts_skipped = int(cursor[L.CURSOR_SKIPPED])
         counters.events_reread = int(cursor[L.CURSOR_REREAD])
         counters.buffer_peak = int(max(cursor[L.CURSOR_NODES_PEAK], cursor[L.CURSOR_NODES])) * _NODE_BYTES
-        counters.intermediate_matches = self.found
+        counters.intermediate_matches = self.found.count
         saved = int(cursor[L.CURSOR_SAVED])
         kept = release_nodes(
             self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, 0, NEVER,
@@ -264,8 +327,14 @@ class AutomatonCall:
             self.saved.floats[:saved].copy(),
             self.nodes[:kept].copy(),
         )
-        return concat(self.chunks) if self.chunks else no_matches(), runs
+        return self.found.matches(), runs
 
 
 def _power_of_two(least: int) -> int:
     return 1 << (least - 1).bit_length()
+
+
+def _longer(array: Array, used: int, size: int) -> Array:
+    longer = np.empty(size, array.dtype)
+    longer[:used] = array[:used]
+    return longer

@@ -19,6 +19,7 @@ from fyke.engine.clock import Clock
 from fyke.engine.columns import column_uses, encode
 from fyke.engine.exceeded import LimitReached, limits_by_partition
 from fyke.engine.external import compile_external
+from fyke.engine.graphset import GraphSet, concat_graphs, graphs_of
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.absence import filter_absences
 from fyke.engine.kernels.arrays import Array, Data, Matches
@@ -29,7 +30,7 @@ from fyke.engine.list_lengths import check_list_lengths
 from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, output_order, robust
 from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
-from fyke.engine.segments import count_tied_rows, find_segments
+from fyke.engine.segments import Taken, count_tied_rows, find_segments, number_events
 from fyke.engine.state import NO_RUNS, Counters, RunState, State, empty_state
 from fyke.engine.tree_reader import TreeReader
 from fyke.language.ast import Strategy, WindowKind
@@ -41,26 +42,14 @@ _NAN = float("nan")  # one object: Python finds it again only as itself
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Matches of one call of ``advance``, with the rows their positions mean."""
+    """Matches of one call of ``advance``, with the rows their positions mean; as ``graphs`` if asked for."""
 
     matches: MatchSet
     rows: pa.Table
     events: Array
     counters: Counters
+    graphs: GraphSet | None = None
     tally: pa.Table | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    """Rows taken up by a call: in order, where they came from, which were read before, as arrays."""
-
-    ordered: Ordered
-    places: Array
-    read: Array
-    feed: Feed
-    data: Data
-    ranks: dict[str, int]
-    counters: Counters
 
 
 class Engine:
@@ -85,9 +74,10 @@ class Engine:
             self._prunes(),
         )
         self.programs = [
-            Program(alternative, self._roles(number), settings)
+            Program(alternative, self._roles(number), settings, self._starts(number))
             for number, alternative in enumerate(plan.pushed.alternatives)
         ]
+        self.compresses = self._compresses()
         self.names = list(dict.fromkeys(v.name for program in self.programs for v in program.variables))
         self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
         roles = [self._roles(number) for number in range(len(self.programs))]
@@ -110,12 +100,27 @@ class Engine:
         certain = form.strategy is not Strategy.ROBUST
         return self.plan.output == "non_overlap" and alone and certain and self.analysed.schema.points
 
+    def _compresses(self) -> bool:
+        """Say whether matches leave the search as graphs: where nothing picks among them afterwards."""
+        program = self.programs[0]
+        picks = self.analysed.form.strategy is Strategy.ROBUST and program.search != "robust"
+        alone = len(self.programs) == 1 and not program.absence_rows
+        lists = self.plan.engine in LAZY_ENGINES
+        return self.plan.output == "compressed" and alone and not picks and not lists
+
+    def _graphs(self, matches: MatchSet, feed: Feed, counters: Counters) -> GraphSet:
+        """Return the graphs of a call: those of the search, or those of chosen matches."""
+        if not self.compresses:
+            return graphs_of(matches)
+        graphs = concat_graphs(feed.graphs)
+        counters.matches = counters.intermediate_matches = graphs.matches()
+        return graphs
+
     def _roles(self, number: int) -> dict[str, int]:
-        return {
-            name: bit
-            for (alternative, name), bit in self.plan.pushed.roles_of.items()
-            if alternative == number
-        }
+        return {name: bit for (n, name), bit in self.plan.pushed.roles_of.items() if n == number}
+
+    def _starts(self, number: int) -> dict[str, int]:
+        return {name: bit for (n, name), bit in self.plan.pushed.starts_of.items() if n == number}
 
     def start(self, schema: pa.Schema) -> State:
         """Return the state before the first event of prepared batches with ``schema``."""
@@ -163,10 +168,11 @@ class Engine:
             ready, last_ends = self._non_overlap(ready, ordered, state, feed)
         else:
             ready, chosen, last_ends = chosen, no_matches(), None
-        tally = self.lazy.tally_rows(ordered.table, segments) if self.lazy is not None else None
         counters.matches += len(ready)
+        graphs = self._graphs(ready, feed, counters) if self.plan.output == "compressed" else None
+        tally = self.lazy.tally_rows(ordered.table, segments) if self.lazy is not None else None
         clock.lap("choose")
-        found = Found(ready, ordered.table, ordered.events, counters, tally)
+        found = Found(ready, ordered.table, ordered.events, counters, graphs, tally)
         return self._keep(ordered, read, segments, feed, runs, waiting, chosen, last_ends), found
 
     def advance_in_chunks(
@@ -201,7 +207,7 @@ class Engine:
 
     def _take_up(
         self, state: State, batch: pa.Table, watermark: int | None, sorted_rows: bool, clock: Clock
-    ) -> _Taken:
+    ) -> Taken:
         """Put the rows of a batch in order with those that were kept, and make them arrays."""
         counters = Counters()
         clock.restart()
@@ -212,7 +218,8 @@ class Engine:
         places[ordered.permutation] = np.arange(rows.num_rows)
         read = np.zeros(rows.num_rows, bool)
         read[places[: len(state.read)]] = state.read
-        self._number_events(state, ordered, places)
+        if self._counts_events() and len(state.index):
+            number_events(state, ordered, places)
         segments = find_segments(ordered, read, watermark)
         clock.lap("order")
         data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
@@ -223,7 +230,7 @@ class Engine:
         if self.lazy is not None:
             self.lazy.begin(ordered.table)
         clock.lap("encode")
-        return _Taken(ordered, places, read, feed, data, ranks, counters)
+        return Taken(ordered, places, read, feed, data, ranks, counters)
 
     def _without_late(self, state: State, batch: pa.Table, counters: Counters) -> pa.Table:
         if state.watermark is None or batch.num_rows == 0:
@@ -231,18 +238,6 @@ class Engine:
         late = times(batch.column(self.analysed.schema.end)) <= state.watermark
         counters.late_rows = int(late.sum())
         return batch.filter(pa.array(~late)) if counters.late_rows else batch
-
-    def _number_events(self, state: State, ordered: Ordered, places: Array) -> None:
-        """Go on numbering the events of a partition where earlier, dropped rows left off."""
-        window = self.analysed.form.window
-        if window is None or window.kind is not WindowKind.EVENTS or len(state.index) == 0:
-            return
-        numbers, codes = ordered.events[L.EVENT_INDEX], ordered.events[L.EVENT_SEGMENT]
-        offset = np.zeros(int(codes.max(initial=0)) + 2, np.int64)
-        # Rows that wait for their watermark have no final number: others may still come before them.
-        old = places[: len(state.index)][state.read]
-        offset[codes[old]] = state.index[state.read] - numbers[old]
-        ordered.events[L.EVENT_INDEX] = numbers + offset[codes]
 
     def _read(
         self, state: State, feed: Feed, data: Data, ranks: dict[str, int], places: Array, counters: Counters
@@ -253,18 +248,17 @@ class Engine:
         if self.tree is not None:
             return self.tree.read(feed, data, ranks, counters), [NO_RUNS] * len(self.programs)
         for number, program in enumerate(self.programs):
-            call = AutomatonCall(program, ranks, data, self.plan.limits)
+            call = AutomatonCall(program, ranks, data, self.plan.limits, compressed=self.compresses)
             before = state.runs[number] if state.runs else None
             matches, saved = call.run(feed, before, places)
-            feed.read_to = call.read_to
+            feed.read_to, feed.graphs = call.read_to, call.graphs
             counters.merge(call.counters)
-            numbering = np.array([self.names.index(v.name) for v in program.variables], np.int64)
-            numbered = replace(
-                matches,
-                variables=numbering[matches.variables],
-                alternative=np.full(len(matches), number, np.int64),
-            )
-            found.append(numbered)
+            if len(self.programs) > 1:
+                numbering = np.array([self.names.index(v.name) for v in program.variables], np.int64)
+                alternative = np.full(len(matches), number, np.int64)
+                variables = numbering[matches.variables]
+                matches = replace(matches, variables=variables, alternative=alternative)
+            found.append(matches)
             runs.append(saved)
         return concat(found), runs
 
@@ -351,6 +345,9 @@ class Engine:
         ranks: dict[str, int],
     ) -> MatchSet:
         """Apply robust selection, absences and the union of alternatives, one by one."""
+        picks = self.analysed.form.strategy is Strategy.ROBUST and self.programs[0].search != "robust"
+        if len(self.programs) == 1 and not picks and not self.programs[0].absence_rows:
+            return matches
         segment = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
         keep = np.ones(len(matches), bool)
         for number, program in enumerate(self.programs):
@@ -359,7 +356,7 @@ class Engine:
                 continue
             part = matches.select(mine)
             chosen = np.ones(len(mine), bool)
-            if self.analysed.form.strategy is Strategy.ROBUST and program.search != "robust":
+            if picks:
                 chosen = robust(part)
             if len(absences_left(program, self.lazy.decided_early(number) if self.lazy else ())):
                 chosen &= self._absent(number, part, segments, segment[mine], data, ranks)

@@ -48,11 +48,13 @@ def needed_values(
     accumulators: list[tuple[int, Accumulator]],
     bound: int,
     closed: int,
+    *,
+    points: bool,
 ) -> list[list[int]] | None:
     """Return the rows of the merge table for a state, or None if its runs are never merged.
 
     ``bound`` and ``closed`` are the masks of the state's variables; ``accumulators`` come with the
-    number of their variable.
+    number of their variable; ``points`` says that no event lasts.
     """
     rows: list[list[int]] = []
     for condition in conditions:
@@ -63,7 +65,7 @@ def needed_values(
         if looks_back and not (single and _decided(condition, bound, closed)):
             return None  # every element bound so far will be looked at again
         rows += _loaded(condition, variables, accumulators, bound)
-    rows += _ordered(variables, bound, closed)
+    rows += _ordered(variables, bound, closed, points=points)
     return [list(row) for row in dict.fromkeys(map(tuple, rows))]
 
 
@@ -126,12 +128,16 @@ def _accumulated(
             yield [L.MERGE_FLOAT, acc.floats + k, 0]
 
 
-def _ordered(variables: list[Bounds], bound: int, closed: int) -> Iterator[list[int]]:
-    """Yield what order and repetition bounds still ask of bound variables."""
+def _ordered(variables: list[Bounds], bound: int, closed: int, *, points: bool) -> Iterator[list[int]]:
+    """Yield what order and repetition bounds still ask of bound variables.
+
+    Of points any later one may extend a group: it is after the last element, or simultaneous.
+    """
     for v, variable in enumerate(variables):
         started = bound >> v & 1
         if started and variable.group and not closed >> v & 1:
-            yield [L.MERGE_ORDER, _place(v, L.RUN_LAST_OF), 0]
+            if not points:
+                yield [L.MERGE_ORDER, _place(v, L.RUN_LAST_OF), 0]
             if variable.maximum is not None:
                 yield [L.MERGE_INTEGER, _place(v, L.RUN_COUNT), 0]
             elif variable.minimum > 1:

@@ -177,6 +177,8 @@ def _same_type(left: Column, right: Column) -> tuple[Column, Column]:
         return _cast(left, kind), _cast(right, kind)
     if _is_text(left) and _is_text(right):
         return _cast(left, pa.large_string()), _cast(right, pa.large_string())
+    if kind_of(left.type) is Kind.BINARY:
+        return _cast(left, pa.large_binary()), _cast(right, pa.large_binary())
     if pa.types.is_duration(left.type) and pa.types.is_duration(right.type):
         return _cast(left, pa.duration("ns")), _cast(right, pa.duration("ns"))
     return _instants(left, right)
@@ -291,6 +293,8 @@ def _time_arithmetic(symbol: str, left: Column, right: Column) -> Column:
         return _scaled_duration(symbol, left, right)
     if symbol == "-" and not pa.types.is_duration(left.type) and not pa.types.is_duration(right.type):
         return pc.subtract(*_instants(left, right))
+    if kind_of(left.type) is Kind.BINARY:
+        return _cast(left, pa.large_binary()), _cast(right, pa.large_binary())
     if pa.types.is_duration(left.type) and pa.types.is_duration(right.type):
         left, right = _cast(left, pa.duration("us")), _cast(right, pa.duration("us"))
     left = _cast(left, pa.timestamp("us")) if pa.types.is_date(left.type) else left

@@ -23,15 +23,26 @@ def match_ids(
     """
     if len(matches) == 0:
         return pa.array([], pa.string())
-    moments = _moments(events)
-    used = _used_rows(matches.positions, moments, table.num_rows)
-    hashes = row_hashes(table.select(list(columns)).take(pa.array(used)))
-    if moments is not None:
-        _number_twins(hashes, used, moments)
-    rows = np.zeros(table.num_rows, np.int64)
-    rows[used] = np.arange(len(used))
+    rows, hashes = _hashes_of_used(matches.positions, table.select(list(columns)), _moments(events))
+    return fold_ids(matches, rows, hashes, query_seed(fingerprint))
+
+
+def query_seed(fingerprint: str) -> Array:
+    """Return the two words that identifiers of a query's matches begin with."""
     digest = hashlib.blake2b(fingerprint.encode(), digest_size=16).digest()
-    seed = np.frombuffer(digest, np.uint64).copy()
+    return np.frombuffer(digest, np.uint64).copy()
+
+
+def event_hashes(positions: Array, table: pa.Table, columns: tuple[str, ...], events: Array) -> Array:
+    """Return two words for each of the rows at ``positions``, by which :func:`fold_ids` knows them."""
+    if len(positions) == 0:
+        return np.zeros((0, 2), np.uint64)
+    rows, hashes = _hashes_of_used(positions, table.select(list(columns)), _moments(events))
+    return np.ascontiguousarray(hashes[rows[positions]])
+
+
+def fold_ids(matches: MatchSet, rows: Array, hashes: Array, seed: Array) -> pa.Array:
+    """Return identifiers from the hashes of bound rows; ``rows`` says which hash is that of a position."""
     result = np.empty((len(matches), 2), np.uint64)
     fold_matches(matches.offsets, matches.positions, matches.variables, rows, hashes, seed, result)
     text = np.empty((len(matches), 32), np.uint8)
@@ -42,6 +53,20 @@ def match_ids(
             len(matches), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text)
         )
     return pa.LargeStringArray.from_buffers(len(matches), pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def _hashes_of_used(positions: Array, table: pa.Table, moments: Array | None) -> tuple[Array, Array]:
+    """Return the hashes of the rows that matter, and for each row its place among them."""
+    rows = np.arange(table.num_rows)
+    if 2 * len(positions) > table.num_rows:
+        used, hashes = rows, row_hashes(table)
+    else:
+        used = _used_rows(positions, moments, table.num_rows)
+        hashes = row_hashes(table.take(pa.array(used)))
+        rows[used] = np.arange(len(used))
+    if moments is not None:
+        _number_twins(hashes, used, moments)
+    return rows, hashes
 
 
 def _moments(events: Array) -> Array | None:
@@ -83,13 +108,21 @@ def row_hashes(table: pa.Table) -> Array:
     hashes[:, 0], hashes[:, 1] = SEEDS
     for column in table.columns:
         array = column.combine_chunks()
-        array = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
-        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        if isinstance(array, pa.DictionaryArray) and (
+            array.dictionary.null_count or not len(array.dictionary)
+        ):
+            array = array.dictionary_decode()
+        valid = np.ones(len(array), bool)
+        if array.null_count:
+            valid = array.is_valid().to_numpy(zero_copy_only=False)
         add_numbers(hashes, _column_words(array), valid)
     return hashes
 
 
 def _column_words(array: pa.Array) -> Array:
+    if isinstance(array, pa.DictionaryArray):
+        indices = array.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        return np.asarray(_column_words(array.dictionary)[indices])
     kind = array.type
     if pa.types.is_timestamp(kind):
         array = array.cast(pa.timestamp("us", tz=kind.tz), safe=False).cast(pa.int64())

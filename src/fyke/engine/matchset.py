@@ -71,8 +71,8 @@ def no_matches() -> MatchSet:
 
 def concat(sets: Sequence[MatchSet]) -> MatchSet:
     """Return the matches of several sets, one after the other."""
-    if not sets:
-        return no_matches()
+    if len(sets) < 2:
+        return sets[0] if sets else no_matches()
     lengths = np.concatenate([each.lengths for each in sets])
     return MatchSet(
         np.concatenate([each.positions for each in sets]),

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.sorting import counting_sort
+from fyke.engine.kernels.sorting import counting_sort, is_identity, is_sorted, number_runs, number_within
 from fyke.language.ast import WindowKind
 from fyke.pattern.schema import EventSchema
 from fyke.plan.plan import ROLES, Plan, reads_apart
@@ -39,26 +39,21 @@ def order_rows(table: pa.Table, plan: Plan, *, sorted_rows: bool = False) -> Ord
     codes = partition_codes(table, plan.pushed.split)
     segment_codes = codes if reads_apart(plan) else np.zeros_like(codes)
     ends = times(table.column(schema.end))
-    if not plan.pushed.split and bool((ends[1:] > ends[:-1]).all()):  # in order already, and no ties
-        everything = np.arange(len(ends))
-        segments = np.array([0, len(ends)] if len(ends) else [0], np.int64)
-        return Ordered(table, everything, segments, _event_array(table, plan, codes, everything, segments))
     permutation = np.arange(len(codes)) if sorted_rows else _by_time(ends)
     permutation = _by_segment(permutation, segment_codes)
-    keys = [segment_codes[permutation], ends[permutation]]
-    group = _groups(keys)
-    if not sorted_rows:
-        permutation, group = _break_ties(table, permutation, group, schema)
-    ranks = _tie_ranks(table, permutation, _groups([segment_codes[permutation], ends[permutation]]), schema)
-    if not _is_identity(permutation):
+    ordered_codes, ordered_ends = segment_codes[permutation], ends[permutation]
+    ranks = np.empty(len(codes), np.int64)
+    if number_runs(ordered_codes, ordered_ends, ranks) < len(codes):
+        if not sorted_rows:
+            # Only rows of one partition and time change places: codes and ends stay as they are.
+            permutation = _break_ties(table, permutation, ranks, schema)
+        ranks = _tie_ranks(table, permutation, ranks, schema)
+    if not is_identity(permutation):
         table = table.take(pa.array(permutation))
-    segments = _segment_starts(segment_codes[permutation])
-    events = _event_array(table, plan, codes[permutation], ranks, segments)
+    segments = _segment_starts(ordered_codes)
+    codes = ordered_codes if reads_apart(plan) else codes[permutation]
+    events = _event_array(table, plan, codes, ordered_ends, ranks)
     return Ordered(table, permutation, segments, events)
-
-
-def _is_identity(permutation: Array) -> bool:
-    return bool(len(permutation) == 0 or (permutation[0] == 0 and (np.diff(permutation) == 1).all()))
 
 
 def times(column: pa.ChunkedArray) -> Array:
@@ -76,10 +71,12 @@ def partition_codes(table: pa.Table, partition: tuple[str, ...]) -> Array:
         column = table.column(name).combine_chunks()
         if pa.types.is_floating(column.type):
             column = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 and 0.0 are one value
-        encoded = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
         if isinstance(column, pa.DictionaryArray):
-            encoded = column.dictionary_decode().dictionary_encode()
-        indices = np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+            column = column.dictionary_decode()
+        encoded = column.dictionary_encode()
+        indices: Array = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        if len(partition) == 1:
+            return indices
         missing = (indices < 0) | (codes < 0)
         combined = codes * max(1, len(encoded.dictionary)) + indices
         if name != partition[0]:
@@ -95,7 +92,7 @@ def _by_time(ends: Array) -> Array:
 
 
 def _by_segment(permutation: Array, codes: Array) -> Array:
-    if len(codes) == 0 or bool((codes[permutation][1:] >= codes[permutation][:-1]).all()):
+    if is_sorted(permutation, codes):
         return permutation
     return np.asarray(counting_sort(permutation, codes, int(codes.max()) + 2))
 
@@ -119,9 +116,7 @@ def _tied(group: Array) -> Array:
     return np.flatnonzero(same)
 
 
-def _break_ties(
-    table: pa.Table, permutation: Array, group: Array, schema: EventSchema
-) -> tuple[Array, Array]:
+def _break_ties(table: pa.Table, permutation: Array, group: Array, schema: EventSchema) -> Array:
     """Order rows of equal end time by the tie-breakers and then by all other columns, one after the other."""
     for name in schema.order_columns()[1:]:
         tied = _tied(group)
@@ -136,7 +131,7 @@ def _break_ties(
         refined = np.zeros(len(group), np.int64)
         refined[tied] = values[within]
         group = _groups([group, refined])
-    return permutation, group
+    return permutation
 
 
 def _tie_ranks(table: pa.Table, permutation: Array, group: Array, schema: EventSchema) -> Array:
@@ -193,21 +188,24 @@ def _segment_starts(codes: Array) -> Array:
     return np.concatenate((starts, [len(codes)])).astype(np.int64)
 
 
-def _event_array(table: pa.Table, plan: Plan, codes: Array, ranks: Array, segments: Array) -> Array:
+def _event_array(table: pa.Table, plan: Plan, codes: Array, ends: Array, ranks: Array) -> Array:
     analysed = plan.pushed.analysed
     schema = analysed.schema
     events = np.empty((L.EVENT_SIZE, table.num_rows), np.int64)
-    events[L.EVENT_END] = times(table.column(schema.end))
-    events[L.EVENT_START] = events[L.EVENT_END] if schema.points else times(table.column(schema.start))
-    roles = table.column(ROLES).to_numpy()
-    events[L.EVENT_ROLES] = np.where(codes < 0, 0, roles) if plan.pushed.split else roles
+    events[L.EVENT_END] = ends
+    events[L.EVENT_START] = ends if schema.points else times(table.column(schema.start))
+    events[L.EVENT_ROLES] = table.column(ROLES).to_numpy()
+    if plan.pushed.split:
+        events[L.EVENT_ROLES][codes < 0] = 0
     events[L.EVENT_SEGMENT] = codes
     events[L.EVENT_LOW], events[L.EVENT_HIGH] = _before_ranks(events, ranks, schema)
     window = analysed.form.window
-    if window is not None and window.kind is WindowKind.EVENTS:
-        events[L.EVENT_INDEX] = _numbered(codes)
-    else:
+    if window is None or window.kind is not WindowKind.EVENTS:
         events[L.EVENT_INDEX] = 0
+    elif reads_apart(plan):
+        number_within(codes, events[L.EVENT_INDEX])
+    else:
+        events[L.EVENT_INDEX] = _numbered(codes)
     return events
 
 

@@ -10,10 +10,55 @@ import pyarrow.compute as pc
 
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.names import match_names
 from fyke.engine.order import times
+from fyke.errors import InputError
 from fyke.language.ast import Expression, Reference, Strategy, walk
 from fyke.plan.plan import ROLES, every_row_counts
 from fyke.plan.pushdown import Pushed, physical
+
+_PLAIN = {
+    pa.string_view(): pa.string(),
+    pa.binary_view(): pa.binary(),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+}
+
+
+def in_plain_types(table: pa.Table) -> pa.Table:
+    """Return the table in types that all of Arrow's functions take; the values are the same.
+
+    Raises
+    ------
+    InputError
+        If a column has a type, or has one in it, for which there is no such type.
+    """
+    fields = [_plain(field) for field in table.schema]
+    for field in fields:
+        if _is_odd(field.type):
+            raise InputError(
+                f"Fyke cannot take the column {field.name!r} of type {field.type}",
+                remedy="Drop or cast it before matching.",
+            )
+    return table.cast(pa.schema(fields)) if fields != list(table.schema) else table
+
+
+def _plain(field: pa.Field) -> pa.Field:
+    kind = field.type
+    if pa.types.is_struct(kind):
+        return field.with_type(pa.struct([_plain(kind.field(i)) for i in range(kind.num_fields)]))
+    if pa.types.is_list(kind):
+        return field.with_type(pa.list_(_plain(kind.value_field)))
+    if pa.types.is_large_list(kind):
+        return field.with_type(pa.large_list(_plain(kind.value_field)))
+    return field.with_type(_PLAIN.get(kind, kind))
+
+
+def _is_odd(kind: pa.DataType) -> bool:
+    if pa.types.is_run_end_encoded(kind) or pa.types.is_union(kind) or pa.types.is_interval(kind):
+        return True
+    inner = (kind.field(i).type for i in range(kind.num_fields))
+    return any(each in _PLAIN or _is_odd(each) for each in inner)
 
 
 def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
@@ -30,14 +75,19 @@ def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa
     that are in no partition.  Where times are equal every column has a say in the processing order,
     so all come along, unless this is the ``whole_input`` and no two times are equal.
     """
-    roles = _roles(table, pushed)
     schema = pushed.analysed.schema
+    types = _encoded_types(table, pushed)
+    roles = _roles(table, types, pushed)
     ends = times(table.column(schema.end))
     relevant = _relevant(table, roles, pushed)
     distinct = whole_input and _all_different(ends if relevant is None else ends[relevant])
     carried = dict.fromkeys(pushed.needed)
     if not distinct:
         carried |= dict.fromkeys(schema.order_columns())
+    if whole_input and types is not None and schema.type_column not in _mentioned(pushed):
+        # Numbers move faster than strings; the result turns them back.
+        place = table.column_names.index(schema.type_column)
+        table = table.set_column(place, schema.type_column, types)
     if relevant is not None:
         used = dict.fromkeys((*carried, *_mentioned(pushed)))
         table, roles = table.select(list(used)).take(pa.array(relevant)), roles[relevant]
@@ -85,34 +135,63 @@ def _column(table: pa.Table, node: Expression) -> Column | None:
     return array
 
 
-def _roles(table: pa.Table, pushed: Pushed) -> Array:
-    """Return, as bits, the roles each row can play."""
-    roles = np.zeros(table.num_rows, np.int64)
+def _encoded_types(table: pa.Table, pushed: Pushed) -> pa.DictionaryArray | None:
+    """Return the event types as numbers; types that no row which stays can have may be null."""
     type_column = pushed.analysed.schema.type_column
+    if type_column is None:
+        return None
+    column = table.column(type_column).combine_chunks()
+    if isinstance(column, pa.DictionaryArray):
+        return column
+    column = column.cast(pa.string())
+    names = list(dict.fromkeys(role.type for role in pushed.roles))
+    if every_row_counts(pushed) or None in names:
+        return column.dictionary_encode()
+    # Only rows of these types are kept: comparing with a few names is faster than telling all apart.
+    dictionary = pa.array(names, pa.string())
+    codes = np.empty(len(column), np.int32)
+    match_names(*_bytes_of(column), *_bytes_of(dictionary), codes)
+    missing = codes < 0
+    if column.null_count:
+        missing |= column.is_null().to_numpy(zero_copy_only=False)
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), dictionary)
+
+
+def _bytes_of(strings: pa.Array) -> tuple[Array, Array]:
+    """Return the offsets and the bytes of strings."""
+    strings = pa.concat_arrays([strings]) if strings.offset else strings
+    offsets = np.frombuffer(strings.buffers()[1], np.int32)[: len(strings) + 1]
+    data = strings.buffers()[2]
+    return offsets, np.frombuffer(data if data else b"\0", np.uint8)
+
+
+def _roles(table: pa.Table, types: pa.DictionaryArray | None, pushed: Pushed) -> Array:
+    """Return, as bits, the roles each row can play."""
     codes: dict[str, int] = {}
-    if type_column is not None:
-        column = table.column(type_column).combine_chunks()
-        encoded = (
-            column if isinstance(column, pa.DictionaryArray) else column.cast(pa.string()).dictionary_encode()
-        )
-        numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        codes = {str(value): code for code, value in enumerate(encoded.dictionary.to_pylist())}
-    plain = [role for role in pushed.roles if not role.conditions]
-    if type_column is not None and plain:
-        # One row of bits per type, and one for rows of any other.
-        by_type = np.zeros(len(codes) + 1, np.int64)
-        for role in plain:
-            by_type[slice(None) if role.type is None else codes.get(role.type, -1)] |= 1 << role.bit
-        by_type[-1] = sum(1 << role.bit for role in plain if role.type is None)
-        roles = by_type[numbers]
+    if types is not None:
+        # The last place is that of rows without a type.
+        numbers = types.indices.fill_null(len(types.dictionary)).to_numpy(zero_copy_only=False)
+        codes = {str(value): code for code, value in enumerate(types.dictionary.to_pylist())}
+    by_type = np.zeros(len(codes) + 1, np.int64)
+    everywhere = 0
     for role in pushed.roles:
-        if type_column is not None and not role.conditions:
+        if role.conditions:
+            continue
+        if types is None or role.type is None:
+            everywhere |= 1 << role.bit
+        elif role.type in codes:
+            by_type[codes[role.type]] |= 1 << role.bit
+    roles = by_type[numbers] if types is not None else np.zeros(table.num_rows, np.int64)
+    if everywhere:
+        roles |= everywhere
+    for role in pushed.roles:
+        if not role.conditions:
             continue
         holds = np.ones(table.num_rows, bool)
-        if role.type is not None and type_column is not None:
+        if role.type is not None and types is not None:
             holds = numbers == codes.get(role.type, -2)
         for condition in role.conditions:
             truth = _derive(table, condition)
-            holds = holds & pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
-        roles |= holds.astype(np.int64) << role.bit
-    return roles
+            holds &= pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
+        np.bitwise_or(roles, 1 << role.bit, out=roles, where=holds)
+    return np.asarray(roles)

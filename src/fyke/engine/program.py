@@ -61,7 +61,14 @@ class _Placed:
 class Program:
     """The compiled form of an alternative.  Plain lists until :meth:`pack` lays them out as one array."""
 
-    def __init__(self, alternative: Alternative, roles: Mapping[str, int], settings: Settings) -> None:
+    def __init__(
+        self,
+        alternative: Alternative,
+        roles: Mapping[str, int],
+        settings: Settings,
+        starts: Mapping[str, int] | None = None,
+    ) -> None:
+        self.starts = {**roles, **(starts or {})}
         self.settings = settings
         self.variables = alternative.variables
         self.everything = [*alternative.variables, *_absent(alternative.absences)]
@@ -165,7 +172,7 @@ class Program:
                 any(v.group and bound >> k & 1 and not closed >> k & 1 for k, v in enumerate(self.variables))
             )
             for v in self._enabled(bound, closed):
-                row[L.STATE_ROLES] |= 1 << self.roles[self.variables[v].name]
+                row[L.STATE_ROLES] |= self._role(v, extends=bool(bound >> v & 1))
             row[L.STATE_FINAL_CHECKS] = len(self.check_rows)
             if row[L.STATE_COMPLETE]:
                 open_ended = (placed for placed in self.placed if placed.whole & ~closed)
@@ -218,6 +225,7 @@ class Program:
             [(key[0], acc) for key, acc in self.compiler.accumulators.items()],
             bound,
             closed,
+            points=self.settings.points,
         )
         if rows is None:
             return -1, -1
@@ -272,7 +280,12 @@ class Program:
             after = self._closed(bound | bit, full | bit)
             # Only what the maximum itself decides: the other checks have been made.
             full_checks = self._checks(v, extends, bound, closed, after, self._closed(bound | bit, full))
-        return [v, int(extends), closes, target, *checks, full_target, *full_checks]
+        role = self._role(v, extends=extends)
+        return [v, int(extends), closes, target, *checks, full_target, *full_checks, role]
+
+    def _role(self, v: int, *, extends: bool) -> int:
+        """Return the mask of the role that an event must have to extend a variable, or to start it."""
+        return 1 << (self.roles if extends else self.starts)[self.everything[v].name]
 
     def _checks(
         self, v: int, extends: bool, bound: int, closed: int, closed_after: int, already: int | None = None
@@ -351,6 +364,7 @@ class Program:
                     self.before[v],
                     *counted,
                     self.after[v],
+                    self._role(v, extends=False),
                 ]
             )
         return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -14,15 +15,26 @@ from fyke.engine.evaluate import Column, apply, evaluate
 from fyke.engine.identity import match_ids
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.bindings import find_bound, list_bound
 from fyke.engine.matchset import MatchSet, no_matches
 from fyke.engine.tally import tally_schema
 from fyke.language.ast import Call, Expression, Index, Length, Reference, walk
 from fyke.pattern.check import is_aggregate
 from fyke.pattern.returns import END, MATCH_ID, START
+from fyke.pattern.schema import EventSchema
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import split_aggregates
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import physical
+
+
+@dataclass(frozen=True, slots=True)
+class VariableRows:
+    """Whether a variable is a group, the attributes of its events, and their type if it is always one."""
+
+    group: bool
+    attributes: tuple[str, ...]
+    type: str | None
 
 
 class ResultBuilder:
@@ -45,21 +57,23 @@ class ResultBuilder:
         if isinstance(plan.counting, Counting):
             self.schema = tally_schema(self.schema, plan.counting)
 
-    def _variables(self) -> dict[str, tuple[bool, tuple[str, ...]]]:
-        """Return for each variable whether it is a group, and the attributes of its events."""
-        found: dict[str, tuple[bool, tuple[str, ...]]] = {}
+    def _variables(self) -> dict[str, VariableRows]:
+        found: dict[str, VariableRows] = {}
         for alternative in self.analysed.form.alternatives:
             for variable in alternative.variables:
-                _, attributes = found.get(variable.name, (variable.group, ()))
                 own = self.analysed.schema.attributes(variable.type)
-                found[variable.name] = (variable.group, tuple(dict.fromkeys((*attributes, *own))))
+                known = found.get(variable.name, VariableRows(variable.group, (), variable.type))
+                attributes = tuple(dict.fromkeys((*known.attributes, *own)))
+                kind = known.type if known.type == variable.type else None
+                found[variable.name] = VariableRows(variable.group, attributes, kind)
         return found
 
     def rows(self, found: Found) -> pa.Table:
         """Return one row per match: the result, or what :meth:`finish` aggregates."""
         if found.tally is not None:
             return found.tally.cast(self.schema)
-        return self._rows(found.matches, found.rows, found.events).cast(self.schema)
+        rows = self._rows(found.matches, found.rows, found.events)
+        return rows if rows.schema.equals(self.schema) else rows.cast(self.schema)
 
     def finish(self, rows: pa.Table) -> pa.Table:
         """Turn the rows of all matches into the result of a query with aggregates over matches."""
@@ -69,22 +83,22 @@ class ResultBuilder:
         return aggregate_rows(rows, self.analysed.form.partition, self.output, tallied=tallied)
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:
-        values = _Values(matches, rows, self.variables, self.plan.functions)
+        values = _Values(matches, rows, self.variables, self.plan.functions, self.analysed.schema)
         form, over = self.analysed.form, self.output.over_matches
         columns: dict[str, Column] = {}
         if not over:
             columns[MATCH_ID] = match_ids(matches, rows, self.plan.pushed.needed, events, form.fingerprint)
         for name in form.partition:
-            columns[name] = take(rows, name, matches.first)
+            columns[name] = values.take(name, matches.first)
         if over:
             for aggregate in self.aggregates:
                 argument = aggregate.argument
                 value = pa.scalar(1) if argument is None else values.column(argument)
                 columns[aggregate.column] = as_averaged(aggregate.function, value)
         else:
-            starts, ends = matches.spans(events)
-            columns[START] = _as_time(starts, rows.schema.field(self.analysed.schema.start).type)
-            columns[END] = _as_time(ends, rows.schema.field(self.analysed.schema.end).type)
+            starts, ends = _spans(matches, events, points=self.analysed.schema.points)
+            columns[START] = as_time(starts, rows.schema.field(self.analysed.schema.start).type)
+            columns[END] = as_time(ends, rows.schema.field(self.analysed.schema.end).type)
             for column in self.output.columns:
                 columns[column.name] = values.column(column.expression)
         arrays = [v if isinstance(v, pa.Array) else pa.repeat(v, len(matches)) for v in columns.values()]
@@ -98,12 +112,13 @@ class _Values:
         self,
         matches: MatchSet,
         rows: pa.Table,
-        variables: Mapping[str, tuple[bool, tuple[str, ...]]],
+        variables: Mapping[str, VariableRows],
         functions: Mapping[str, Callable[..., float]],
+        schema: EventSchema,
     ) -> None:
         self.matches, self.rows, self.variables, self.functions = matches, rows, variables, functions
+        self.kinds, self.type_column = schema.columns, schema.type_column
         self.numbers = {name: number for number, name in enumerate(variables)}
-        self.owner = matches.owner()
 
     def column(self, expression: Expression) -> Column:
         """Return the value of an item of RETURN for every match."""
@@ -117,11 +132,11 @@ class _Values:
             return self._call(node)
         assert isinstance(node, Reference)
         if node.variable == "":
-            return take(self.rows, node.path[0], self.matches.first)
+            return self.take(node.path[0], self.matches.first)
         if not node.path:
             return self._events(node.variable)
         at = self._positions(node.variable, last=node.index is Index.LAST)
-        return _dig(take(self.rows, node.path[0], at), node.path[1:])
+        return _dig(self.take(node.path[0], at), node.path[1:])
 
     def _call(self, node: Call) -> Column | None:
         if is_aggregate(node):
@@ -136,46 +151,69 @@ class _Values:
         return apply(unless_null, [self.column(argument) for argument in node.arguments])
 
     def _bound(self, variable: str) -> tuple[Array, Array]:
-        mine = self.matches.variables == self.numbers[variable]
-        return self.matches.positions[mine], self.owner[mine]
+        """Return the events of a variable, match after match, and where those of each match begin."""
+        matches = self.matches
+        offsets = np.zeros(len(matches) + 1, np.int64)
+        number = self.numbers[variable]
+        positions = list_bound(matches.offsets, matches.positions, matches.variables, number, offsets)
+        return positions, offsets
 
     def _counts(self, variable: str) -> Array:
-        return np.bincount(self._bound(variable)[1], minlength=len(self.matches))
+        return np.diff(self._bound(variable)[1])
 
     def _positions(self, variable: str, *, last: bool) -> Array:
         """Return the first (or last) event of a variable in each match, -1 where it is unbound."""
-        positions, owner = self._bound(variable)
-        at = np.full(len(self.matches), -1, np.int64)
-        if last:
-            at[owner] = positions
-        else:
-            at[owner[::-1]] = positions[::-1]
+        matches = self.matches
+        at = np.empty(len(matches), np.int64)
+        number = self.numbers[variable]
+        find_bound(matches.offsets, matches.positions, matches.variables, number, last, at)
         return at
 
     def _events(self, variable: str) -> Column:
         """Return the events of a variable as structs, of a group as arrays of structs."""
-        group, attributes = self.variables[variable]
-        if not group:
-            return self._structs(attributes, self._positions(variable, last=False))
-        positions, _ = self._bound(variable)
-        counts = self._counts(variable)
-        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
-        unbound = pa.array(counts == 0)
-        return pa.ListArray.from_arrays(pa.array(offsets), self._structs(attributes, positions), mask=unbound)
+        spec = self.variables[variable]
+        if not spec.group:
+            # There is one binding at most; those of late variables are near the end.
+            return self._structs(spec, self._positions(variable, last=self.numbers[variable] > 0))
+        positions, offsets = self._bound(variable)
+        structs = self._structs(spec, positions)
+        unbound = offsets[1:] == offsets[:-1]
+        mask = pa.array(unbound) if bool(unbound.any()) else None
+        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), structs, mask=mask)
 
-    def _structs(self, attributes: tuple[str, ...], at: Array) -> pa.Array:
-        arrays = [take(self.rows, name, at) for name in attributes]
-        fields = [pa.field(name, array.type) for name, array in zip(attributes, arrays, strict=True)]
-        return pa.StructArray.from_arrays(arrays, fields=fields, mask=pa.array(at < 0))
+    def _structs(self, spec: VariableRows, at: Array) -> pa.Array:
+        indices, unbound = _indices(at)
+        arrays = []
+        for name in spec.attributes:
+            if name == self.type_column and spec.type is not None and unbound is None:
+                arrays.append(self._types(spec.type, len(at)))
+            else:
+                arrays.append(_taken(self.rows, name, indices, self.kinds))
+        fields = [pa.field(name, array.type) for name, array in zip(spec.attributes, arrays, strict=True)]
+        mask = None if unbound is None else pa.array(unbound)
+        return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
+
+    def _types(self, name: str, count: int) -> pa.Array:
+        """Return the type of a variable's events: they all have the one it asks for."""
+        kind = self.kinds[str(self.type_column)]
+        if pa.types.is_dictionary(kind):
+            zeros = pa.array(np.zeros(count, np.int32)).cast(kind.index_type)
+            return pa.DictionaryArray.from_arrays(zeros, pa.array([name]).cast(kind.value_type))
+        return pa.repeat(pa.scalar(name).cast(kind), count)
+
+    def take(self, name: str, at: Array) -> pa.Array:
+        """Return the values of a column at positions; -1 gives null."""
+        return take_rows(self.rows, name, at, self.kinds)
 
     def _group_aggregate(self, node: Call) -> Column:
         """Aggregate an expression over the elements of a group, match by match."""
         first = next(each for each in walk(node.arguments[0]) if isinstance(each, Reference))
-        positions, owner = self._bound(first.variable)
+        positions, offsets = self._bound(first.variable)
+        owner = np.repeat(np.arange(len(self.matches)), np.diff(offsets))
 
         def resolve(inner: Expression) -> Column | None:
             if isinstance(inner, Reference):
-                return _dig(take(self.rows, inner.path[0], positions), inner.path[1:])
+                return _dig(self.take(inner.path[0], positions), inner.path[1:])
             return None
 
         values = evaluate(node.arguments[0], resolve)
@@ -183,12 +221,45 @@ class _Values:
         return grouped(node.function, values, owner, len(self.matches))
 
 
-def take(rows: pa.Table, name: str, at: Array) -> pa.Array:
-    """Return the values of a column at positions; -1 gives null."""
-    indices = pa.array(at, mask=at < 0) if len(at) and bool((at < 0).any()) else pa.array(at)
+def take_rows(rows: pa.Table, name: str, at: Array, kinds: Mapping[str, pa.DataType]) -> pa.Array:
+    """Return the values of a column at positions, of the type it has in ``kinds``; -1 gives null."""
+    return _taken(rows, name, _indices(at)[0], kinds)
+
+
+def event_structs(
+    rows: pa.Table, attributes: tuple[str, ...], at: Array, kinds: Mapping[str, pa.DataType]
+) -> pa.Array:
+    """Return the events at positions as structs of their attributes; -1 gives null."""
+    indices, unbound = _indices(at)
+    arrays = [_taken(rows, name, indices, kinds) for name in attributes]
+    fields = [pa.field(name, array.type) for name, array in zip(attributes, arrays, strict=True)]
+    mask = None if unbound is None else pa.array(unbound)
+    return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
+
+
+def _taken(rows: pa.Table, name: str, indices: pa.Array, kinds: Mapping[str, pa.DataType]) -> pa.Array:
     column = rows.column(name)
-    taken = column.take(indices)
-    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+    source = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    taken = pc.take(source, indices, boundscheck=False)
+    kind = kinds.get(name)
+    if isinstance(taken, pa.DictionaryArray) and kind is not None and not pa.types.is_dictionary(kind):
+        return taken.dictionary_decode().cast(kind)
+    return taken
+
+
+def _indices(at: Array) -> tuple[pa.Array, Array | None]:
+    """Return positions as Arrow wants them, and which are -1, that is null, if any."""
+    unbound = at < 0 if len(at) and int(at.min()) < 0 else None
+    return pa.array(at, mask=unbound), unbound
+
+
+def _spans(matches: MatchSet, events: Array, *, points: bool) -> tuple[Array, Array]:
+    """Return the smallest start and the largest end of each match."""
+    if not points:
+        return matches.spans(events)
+    # Bindings are in processing order.
+    last = matches.positions[matches.offsets[1:] - 1]
+    return events[L.EVENT_START][matches.first], events[L.EVENT_END][last]
 
 
 def _dig(array: pa.Array, path: tuple[str, ...]) -> pa.Array:
@@ -197,7 +268,8 @@ def _dig(array: pa.Array, path: tuple[str, ...]) -> pa.Array:
     return array
 
 
-def _as_time(ticks: Array, kind: pa.DataType) -> pa.Array:
+def as_time(ticks: Array, kind: pa.DataType, mask: Array | None = None) -> pa.Array:
+    """Return int64 times in the type of the time column; null where ``mask`` says so."""
     if pa.types.is_date32(kind):
-        return pa.array(ticks.astype(np.int32)).cast(kind)
-    return pa.array(ticks).cast(kind)
+        return pa.array(ticks.astype(np.int32), mask=mask).cast(kind)
+    return pa.array(ticks, mask=mask).cast(kind)

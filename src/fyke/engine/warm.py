@@ -4,55 +4,74 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from fyke.engine.compressed import builder_of, enumerate_batch
 from fyke.engine.engine import Engine
 from fyke.engine.kernels.jit import ENABLED, compile_lock
 from fyke.engine.prepare import derived_types, prepare
-from fyke.engine.result import ResultBuilder
+from fyke.language.ast import Strategy
 from fyke.language.sase import parse
 from fyke.pattern.analyse import analyse
 from fyke.pattern.schema import make_schema
-from fyke.plan.plan import Plan
+from fyke.plan.plan import LAZY_ENGINES, Plan
 from fyke.plan.pushdown import push_down
+from fyke.techniques import Techniques
 
 # Between them these reach every kernel; types never differ from query to query.
 _QUERIES = (
     "PATTERN SEQ(A a, A+ b[], ~B c) WHERE { [k] AND b.x > a.x AND b[i].x > b[i-1].x AND a.s < b.s } WITHIN 5",
     "PATTERN SEQ(A a, B b) WITHIN 5",
 )
-_LAZY_QUERY = (
+_ROADS = {
+    "breadth first": [("all", Techniques()), ("non_overlap", Techniques())],
+    "backtrack": [("all", Techniques(search="backtrack"))],
+    "compressed": [("compressed", Techniques())],
+    "lazy": [("all", Techniques())],
+}
+_LAZY_QUERIES = (
     "PATTERN SEQ(A a, ~B c, A d, A+ b[]) WHERE skip_till_any_match { b.x > a.x AND b[i].x > b[i-1].x "
-    "AND a.s < d.s AND a.x = d.x } WITHIN 5 RETURN count(*), sum(sum(b[].x))"
+    "AND a.s < d.s AND a.x = d.x } WITHIN 5 RETURN count(*), sum(sum(b[].x))",
 )
-_warm: set[bool] = set()
+_warm: set[str] = set()
 
 
-def warm_up(*, lazy: bool = False) -> None:
-    """Compile the kernels, or load them from the cache, if this process has not done so yet.
+def warm_up(plan: Plan | None = None) -> None:
+    """Compile the kernels a plan needs, or load them from the cache, if this process has not done so yet.
 
-    Several processes that compile into one cache at the same time have crashed: hence the lock.  The
-    kernels of the lazy engines are taken up when a plan needs them.
+    Several processes that compile into one cache at the same time have crashed: hence the lock.
+    Without a plan the kernels for reading compressed results are among them.
     """
-    if not ENABLED or lazy in _warm:
+    wanted = ({"breadth first"} | _roads(plan)) - _warm
+    if not wanted or not ENABLED:
         return
     with compile_lock():
-        if False not in _warm:
-            for query in _QUERIES:
-                for output in ("all", "non_overlap"):
-                    _run(query, output)
-        if lazy:
-            _run(_LAZY_QUERY, "all", "lazy_chain")
-    _warm.update({False, lazy})
+        for road in sorted(wanted):
+            for output, techniques in _ROADS[road]:
+                for query in _LAZY_QUERIES if road == "lazy" else _QUERIES:
+                    _run(query, output, techniques, "lazy_chain" if road == "lazy" else "automaton")
+    _warm.update(wanted)
 
 
-def _run(query: str, output: str, engine_name: str = "automaton") -> None:
+def _roads(plan: Plan | None) -> set[str]:
+    if plan is None:
+        return {"compressed"}
+    roads = {"compressed"} if plan.output == "compressed" else set()
+    roads |= {"lazy"} if plan.engine in LAZY_ENGINES else set()
+    robust = plan.pushed.analysed.form.strategy is Strategy.ROBUST
+    return roads | ({"backtrack"} if robust or plan.techniques.search == "backtrack" else set())
+
+
+def _run(query: str, output: str, techniques: Techniques, engine_name: str) -> None:
     events = pa.table(
         {"t": [3, 1, 2], "e": ["A", "A", "A"], "k": [2, 1, 1], "x": [1.0, 1.0, 2.0], "s": ["u", "v", "w"]}
     )
     columns = dict(zip(events.schema.names, events.schema.types, strict=True))
     pushed = push_down(analyse(parse(query), make_schema(columns, time="t", type_column="e")))
-    plan = Plan(pushed, derived_types(pushed), output, engine=engine_name)
-    engine, builder = Engine(plan), ResultBuilder(plan)
+    plan = Plan(pushed, derived_types(pushed), output, techniques=techniques, engine=engine_name)
+    engine, builder = Engine(plan), builder_of(plan)
     rows = prepare(events, pushed)
     state, _ = engine.advance(engine.start(rows.schema), rows, 1)
     _, found = engine.advance(state, rows.slice(0, 0), None)
-    builder.rows(found)
+    table = builder.rows(found)
+    if output == "compressed":
+        for batch in table.to_batches():
+            list(enumerate_batch(batch))

@@ -10,13 +10,14 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from fyke.errors import MissingWindowError, TypeClashError, WindowLengthError, WindowUnitError
-from fyke.language.ast import Equivalence, Expression, Window, WindowKind, events
+from fyke.errors import MissingWindowError, TypeClashError
+from fyke.language.ast import Equivalence, Expression, events
 from fyke.language.query import Query
 from fyke.language.unparse import unparse_expression
 from fyke.limits import Limits
 from fyke.pattern.check import Checker
-from fyke.pattern.contradictions import check_window_holds, find_contradiction
+from fyke.pattern.check_window import check_window_holds, measure_window
+from fyke.pattern.contradictions import find_contradiction
 from fyke.pattern.expand import expand
 from fyke.pattern.kinds import comparable, kind_of
 from fyke.pattern.normal_form import Alternative, NormalForm
@@ -68,7 +69,8 @@ def analyse(
     alternatives = tuple(place_conditions(shape, conditions, scope) for shape in shapes)
     chained = chained_attributes(alternatives, query.strategy, query.window)
     alternatives = tuple(drop_implied(alternative, equivalences) for alternative in alternatives)
-    check_window_holds(alternatives, query.window, query.text)
+    window = measure_window(query, schema)
+    check_window_holds(alternatives, query, schema, window)
     _check_absences_end(alternatives, query)
     output = analyse_returns(query, scope, alternatives, equivalences)
     form = NormalForm(
@@ -79,7 +81,7 @@ def analyse(
         fingerprint(query, conjuncts, equivalences),
         tuple(dict.fromkeys((*equivalences, *chained))),
     )
-    return Analysed(query, schema, form, _window(query, schema), output, functions or {})
+    return Analysed(query, schema, form, window, output, functions or {})
 
 
 def fingerprint(query: Query, conjuncts: Iterable[Expression], equivalences: Iterable[str]) -> str:
@@ -137,40 +139,3 @@ def _check_absences_end(alternatives: tuple[Alternative, ...], query: Query) -> 
                         text=query.text,
                         remedy="Add a window, as in WITHIN 12 hours, or put the absence between two events.",
                     )
-
-
-def _window(query: Query, schema: EventSchema) -> int | None:
-    window = query.window
-    if window is None:
-        return None
-    if window.amount <= 0:
-        raise WindowLengthError(
-            f"a window must be longer than zero, found {window.amount}",
-            place=window.place,
-            text=query.text,
-            remedy="Leave WITHIN out for no window.",
-        )
-    if window.kind is WindowKind.EVENTS:
-        return window.amount
-    if window.kind is WindowKind.UNITS:
-        return _plain_window(window, query, schema)
-    if schema.unit is None:
-        raise WindowUnitError(
-            f"the window is a length of time, but the time column {schema.end!r} is a plain number",
-            place=window.place,
-            text=query.text,
-            remedy="Write the window as a number in the column's own units, or say what they are, "
-            "as in time_unit='ms'.",
-        )
-    return window.amount // schema.unit
-
-
-def _plain_window(window: Window, query: Query, schema: EventSchema) -> int:
-    if schema.unit is not None:
-        raise WindowUnitError(
-            f"the window {window.amount} has no unit, but the time column {schema.end!r} measures time",
-            place=window.place,
-            text=query.text,
-            remedy=f"Write, for example, WITHIN {window.amount} minutes, or WITHIN {window.amount} EVENTS.",
-        )
-    return window.amount

@@ -15,12 +15,9 @@ from fyke.language.ast import (
     Length,
     Literal,
     Reference,
-    Window,
-    WindowKind,
 )
 from fyke.language.unparse import unparse_expression, unparse_pattern
 from fyke.pattern.kinds import Kind, kind_of
-from fyke.pattern.normal_form import Alternative
 from fyke.pattern.scope import Scope
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
@@ -178,19 +175,3 @@ def _comparisons(condition: Expression) -> list[tuple[_Operand, str, _Value]]:
 
 def _value(node: Expression) -> _Value | None:
     return node.value if isinstance(node, Literal) else None
-
-
-def check_window_holds(
-    alternatives: tuple[Alternative, ...], window: Window | None, text: str | None
-) -> None:
-    """Raise ContradictionError if WITHIN n EVENTS is too short for every alternative."""
-    if window is None or window.kind is not WindowKind.EVENTS:
-        return
-    needed = min(sum(variable.minimum for variable in alternative.variables) for alternative in alternatives)
-    if needed > window.amount:
-        raise ContradictionError(
-            f"the pattern needs at least {needed} events, but WITHIN allows {window.amount}",
-            place=window.place,
-            text=text,
-            remedy="Lengthen the window or lower the repetition bounds.",
-        )

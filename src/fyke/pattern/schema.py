@@ -17,7 +17,7 @@ from fyke.errors import (
 )
 
 NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
-_DAY = 86_400 * NANOSECONDS["s"]
+DAY = 86_400 * NANOSECONDS["s"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _time_unit(name: str, kind: pa.DataType, time_unit: str | None) -> int | Non
     if pa.types.is_timestamp(kind):
         return NANOSECONDS[kind.unit]
     if pa.types.is_date(kind):
-        return _DAY
+        return DAY
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         if time_unit is None:
             return None

@@ -7,8 +7,8 @@ evaluated by the input's own engine, so that the kernel sees plain values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from fyke.errors import TooManyVariablesError, UnsupportedQueryError
 from fyke.language.ast import (
@@ -66,7 +66,8 @@ class Pushed:
     functions that only the input's engine knows as columns of their rows.  In ``alternatives`` each
     condition refers to derived columns by name, and ``roles_of`` gives the role bit of each variable of
     each alternative, by (alternative, variable name).  With ``filters`` rows that can play no role may
-    be left out before the engine.
+    be left out before the engine.  ``starts_of`` has the role bit that the first event of a group must
+    have as well, for those groups of which conditions tell the first event apart; the conditions stay.
     """
 
     analysed: Analysed
@@ -79,6 +80,7 @@ class Pushed:
     output: Output
     exported: tuple[Derived, ...] = ()
     filters: bool = True
+    starts_of: Mapping[tuple[int, str], int] = field(default_factory=dict)
 
     @property
     def made(self) -> tuple[Derived, ...]:
@@ -108,6 +110,15 @@ class _Collector:
                 )
             self.roles[key] = Role(len(self.roles), variable.type, own)
         return self.roles[key].bit
+
+    def start_role(self, variable: Variable, conditions: Iterable[Condition]) -> int | None:
+        """Return the role of the first event of a group, if conditions tell it apart and a bit is left."""
+        own = tuple(_about_row(c.expression) for c in conditions if self.is_own(c, variable.name))
+        first = tuple(_about_row(c.expression) for c in conditions if self.is_first(c, variable.name))
+        key = (variable.type, frozenset(map(unparse_expression, own + first)))
+        if not first or (key not in self.roles and len(self.roles) == MAX_ROLES):
+            return None
+        return self.roles.setdefault(key, Role(len(self.roles), variable.type, own + first)).bit
 
     def derive(self, expression: Expression, types: dict[str, str | None]) -> Expression:
         """Replace every largest sub-expression over one element by a reference to a derived column."""
@@ -140,6 +151,17 @@ class _Collector:
         references = [node for node in walk(condition.expression) if isinstance(node, Reference)]
         single = all(node.index in (Index.NONE, Index.EACH) for node in references)
         return single and not self._opaque(condition.expression)
+
+    def is_first(self, condition: Condition, name: str) -> bool:
+        """Say whether a condition is decided by the first event of the group ``name`` alone."""
+        if condition.variables != {name} or condition.whole or condition.each:
+            return False
+        nodes = list(walk(condition.expression))
+        if any(isinstance(node, Length) or is_aggregate(node) for node in nodes):
+            return False
+        references = [node for node in nodes if isinstance(node, Reference)]
+        first = bool(references) and all(node.index is Index.FIRST for node in references)
+        return first and not self._opaque(condition.expression)
 
     def _opaque(self, expression: Expression) -> bool:
         """Say whether an expression uses a function that only the kernel has."""
@@ -195,6 +217,7 @@ def push_down(analysed: Analysed, output: str = "all", techniques: Techniques = 
             _push_absence(absence, number, collector, types, roles_of) for absence in alternative.absences
         )
         alternatives.append(replace(alternative, conditions=kept, absences=absences))
+    starts_of = _start_roles(analysed, collector, split)
     every = {v.name: v.type for each in analysed.form.alternatives for v in each.variables}
     columns = tuple(
         replace(column, expression=collector.export(column.expression, every))
@@ -211,7 +234,22 @@ def push_down(analysed: Analysed, output: str = "all", techniques: Techniques = 
         replace(analysed.output, columns=columns),
         tuple(collector.exported.values()),
         techniques.filter,
+        starts_of,
     )
+
+
+def _start_roles(
+    analysed: Analysed, collector: _Collector, split: tuple[str, ...]
+) -> dict[tuple[int, str], int]:
+    """Return the roles of first events of groups, after all others have theirs."""
+    found: dict[tuple[int, str], int] = {}
+    for number, given in enumerate(analysed.form.alternatives):
+        conditions = drop_implied(given, split).conditions
+        for variable in given.variables:
+            role = collector.start_role(variable, conditions) if variable.group else None
+            if role is not None:
+                found[number, variable.name] = role
+    return found
 
 
 def _push_absence(

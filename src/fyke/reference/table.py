@@ -150,10 +150,10 @@ def _value(
     if isinstance(expression, Reference) and expression.variable == "":
         return found.events[0].values[expression.path[0]]
     if isinstance(expression, Reference) and not expression.path:
-        group, attributes = builder.variables[expression.variable]
+        variable = builder.variables[expression.variable]
         events = found.bindings.get(expression.variable, ())
-        structs = [{name: event.values[name] for name in attributes} for event in events]
-        return None if not structs else structs if group else structs[0]
+        structs = [{name: event.values[name] for name in variable.attributes} for event in events]
+        return None if not structs else structs if variable.group else structs[0]
     return return_value(analysed.form, found, expression, functions)
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
 from fyke.engine.clock import Clock
+from fyke.engine.compressed import CompressedBuilder, builder_of, enumerate_batch, enumerated_schema
 from fyke.engine.engine import Engine, Found
 from fyke.engine.order import partition_codes, times
 from fyke.engine.result import ResultBuilder
@@ -21,10 +22,10 @@ from fyke.engine.warm import warm_up
 from fyke.language.ast import Strategy
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import combine_tallies, split_aggregates
-from fyke.plan.plan import LAZY_ENGINES, Plan, prepared_columns
+from fyke.plan.plan import Plan, prepared_columns
 from fyke.spark.expression import quote, to_sql
 from fyke.spark.observe import Observed, counts_of_task, with_metrics, without_counts
-from fyke.spark.prepare import arranged, prepared, relevant, together
+from fyke.spark.prepare import arranged, arrow_columns, prepared, relevant, together
 from fyke.spark.session import arrange_workers
 
 _CHUNK_ROWS = 1 << 19
@@ -51,7 +52,7 @@ def match_frame(frame: DataFrame, plan: Plan, observed: Observed | None = None) 
     rows = relevant(prepared(frame, plan.pushed), plan.pushed)
     rows = together(rows if observed is None else observed.kept(rows), plan)
     rows = arranged(rows if observed is None else observed.moved(rows), plan)
-    builder = ResultBuilder(plan)
+    builder = builder_of(plan)
     schema = from_arrow_schema(builder.schema, prefer_timestamp_ntz=True)
     if observed is None:
         matches = rows.mapInArrow(matcher(plan), schema)
@@ -61,7 +62,21 @@ def match_frame(frame: DataFrame, plan: Plan, observed: Observed | None = None) 
     return _aggregated(matches, plan, builder) if plan.pushed.analysed.output.over_matches else matches
 
 
-def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder) -> DataFrame:
+def enumerate_frame(compressed: DataFrame) -> DataFrame:
+    """Return the matches in a compressed result, one row each."""
+    arrange_workers(compressed.sparkSession)
+    schema = enumerated_schema(pa.schema(list(arrow_columns(compressed).items())))
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        warm_up()
+        for batch in batches:
+            for row in range(batch.num_rows):  # a row may hold more matches than a batch should
+                yield from enumerate_batch(batch.slice(row, 1))
+
+    return compressed.mapInArrow(run, from_arrow_schema(schema, prefer_timestamp_ntz=True))
+
+
+def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder | CompressedBuilder) -> DataFrame:
     """Aggregate over matches with Spark's own operators."""
     analysed = plan.pushed.analysed
     tallied = isinstance(plan.counting, Counting)
@@ -93,7 +108,7 @@ def matcher(
     names = list(prepared_columns(plan.pushed))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        warm_up(lazy=plan.engine in LAZY_ENGINES)
+        warm_up(plan)
         named = (batch.rename_columns(names) for batch in batches)
         walk = _Walk(plan)
         if not metrics:
@@ -123,7 +138,7 @@ class _Walk:
         analysed = plan.pushed.analysed
         self.partition = () if analysed.form.strategy is Strategy.STRICT else plan.pushed.split
         self.end = analysed.schema.end
-        self.engine, self.builder = Engine(_ordered_by_number(plan)), ResultBuilder(plan)
+        self.engine, self.builder = Engine(_ordered_by_number(plan)), builder_of(plan)
         self.counters, self.clock = Counters(), Clock()
         self.numbered = 0
         self.state: State | None = None
@@ -142,18 +157,25 @@ class _Walk:
                 last = yield from self._read(pa.Table.from_batches(waiting), last)
                 waiting, rows = [], 0
         if waiting:
-            last = yield from self._read(pa.Table.from_batches(waiting), last)
+            last = yield from self._read(pa.Table.from_batches(waiting), last, final=True)
         if self.state is not None and last is not None:
             yield from self._advance(last.slice(0, 0), final=True)
 
-    def _read(self, chunk: pa.Table, last: pa.Table | None) -> Generator[pa.RecordBatch, None, pa.Table]:
-        """Read a chunk: the rest of the open partition, partitions that end in it, the one it ends in."""
+    def _read(
+        self, chunk: pa.Table, last: pa.Table | None, *, final: bool = False
+    ) -> Generator[pa.RecordBatch, None, pa.Table]:
+        """Read a chunk: the rest of the open partition, partitions that end in it, the one it ends in.
+
+        In the ``final`` chunk that one ends too, so that a task of one chunk works as on a table.
+        """
         numbers = np.arange(self.numbered, self.numbered + chunk.num_rows)
         chunk = chunk.append_column(_NUMBER, pa.array(numbers))
         self.numbered += chunk.num_rows
         first, tail = self._cuts(chunk, last)
+        if final:
+            tail = chunk.num_rows
         if self.state is not None:
-            yield from self._advance(chunk.slice(0, first), final=first < chunk.num_rows)
+            yield from self._advance(chunk.slice(0, first), final=final or first < chunk.num_rows)
         if first < tail:
             yield from self._advance(chunk.slice(first, tail - first), final=True)
         if tail < chunk.num_rows:
@@ -191,7 +213,7 @@ class _Walk:
             except StopIteration as end:
                 return cast(State, end.value)
             self.counters.merge(found.counters)
-            if len(found.matches) or (found.tally is not None and found.tally.num_rows):
+            if len(found.matches) or found.graphs or (found.tally is not None and found.tally.num_rows):
                 rows = self.builder.rows(found)
                 self.clock.lap("rows")
                 yield from rows.to_batches(max_chunksize=_RESULT_ROWS)

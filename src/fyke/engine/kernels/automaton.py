@@ -136,6 +136,15 @@ def start_run(w, event, end, flush):
 
 
 @jit
+def next_start(w, event, end):
+    """Return the first event from ``event`` on that can start a run: without runs no other matters."""
+    roles = w.program[w.program[L.HEAD_STATE_TABLE] + L.STATE_ROLES]
+    while event < end and not w.events[L.EVENT_ROLES, event] & roles:
+        event += 1
+    return event
+
+
+@jit
 def end_segment(w, flush, now, last):
     """End or save the runs of a partition whose events up to ``last`` have been read; resumable."""
     if w.program[L.HEAD_PRUNES] and w.cursor[L.CURSOR_MATCHED]:
@@ -177,6 +186,11 @@ def read_segments(w, flush, now):
             start_segment(w, segment)
         while w.cursor[L.CURSOR_EVENT] < w.segments[segment, 2]:
             event = w.cursor[L.CURSOR_EVENT]
+            if w.cursor[L.CURSOR_LIVE] == 0:
+                event = next_start(w, event, w.segments[segment, 2])
+                w.cursor[L.CURSOR_EVENT] = event
+                if event >= w.segments[segment, 2]:
+                    break
             status = pass_through(w, event, w.segments[segment, 2], flush)
             if status != L.DONE:
                 return status

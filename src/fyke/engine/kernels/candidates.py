@@ -31,7 +31,7 @@ def admits_match(w, event, end, flush):
         age = w.events[L.EVENT_INDEX, event]
     for v in range(w.program[L.HEAD_VARIABLES]):
         row = w.program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
-        role, before = w.program[row + L.VAR_ROLE], w.program[row + L.VAR_BEFORE]
+        role, before = w.program[row + L.VAR_START], w.program[row + L.VAR_BEFORE]
         at, u = max(w.ahead[v], event), 0
         while before != 0:  # variables are numbered along the order
             if before & 1:

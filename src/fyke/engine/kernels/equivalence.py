@@ -13,6 +13,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.match_buffer import unite
 
+LARGEST = np.int64(2**63 - 1)
 _TRIAL, _WORTH, _REST = 1_024, 64, 32_768
 
 
@@ -72,17 +73,21 @@ def same_value(w, kind, column, a, b):
 
 
 @jit
-def same_order(w, a, b, event):
-    """Say whether two positions are before the same events from ``event`` on.
+def horizon(w, event):
+    """Return the least rank that events behind ``event`` can have, if all are points."""
+    if event + 1 < w.segments[w.cursor[L.CURSOR_SEGMENT], 2]:
+        return w.events[L.EVENT_LOW, event + 1]
+    return LARGEST  # what is not known yet is later than the watermark
 
-    Of point events those that ended before ``event`` are before all that follow.
-    """
+
+@jit
+def same_order(w, a, b, ahead):
+    """Say whether two positions are before the same events, whose ranks are at least ``ahead``."""
     if a == b:
         return True
     if not w.program[L.HEAD_POINTS]:
         return w.events[L.EVENT_HIGH, a] == w.events[L.EVENT_HIGH, b] and same_times(w, a, b)
-    low = w.events[L.EVENT_LOW, event]
-    return w.events[L.EVENT_HIGH, a] < low and w.events[L.EVENT_HIGH, b] < low
+    return w.events[L.EVENT_HIGH, a] < ahead and w.events[L.EVENT_HIGH, b] < ahead
 
 
 @jit
@@ -94,7 +99,7 @@ def same_times(w, a, b):
 
 
 @jit
-def same_future(w, r, s, first, last, event):
+def same_future(w, r, s, first, last, ahead):
     """Say whether two runs of one state agree in all that is still needed."""
     a, b = w.runs_i[r], w.runs_i[s]
     if w.events[L.EVENT_SEGMENT, a[L.RUN_FIRST]] != w.events[L.EVENT_SEGMENT, b[L.RUN_FIRST]]:
@@ -104,7 +109,7 @@ def same_future(w, r, s, first, last, event):
         kind, place = w.program[row + L.MERGE_KIND], w.program[row + L.MERGE_PLACE]
         column = w.program[row + L.MERGE_COLUMN]
         if kind == L.MERGE_ORDER:
-            same = same_order(w, a[place], b[place], event)
+            same = same_order(w, a[place], b[place], ahead)
         elif kind == L.MERGE_INTEGER:
             same = a[place] == b[place]
         elif kind == L.MERGE_CAPPED:
@@ -140,7 +145,7 @@ def mark_run(w, r):
 
 
 @jit
-def merge_run(w, r, event):
+def merge_run(w, r, ahead):
     """Merge a new run into an equivalent one, if such a one is known; else note it."""
     if not mark_run(w, r):
         return
@@ -152,7 +157,7 @@ def merge_run(w, r, event):
         other = w.runs_i[s]
         if other[L.RUN_MARK] == run[L.RUN_MARK] and other[L.RUN_STATE] == run[L.RUN_STATE]:
             first, last = w.program[row + L.STATE_MERGE], w.program[row + L.STATE_MERGE_END]
-            if same_future(w, r, s, first, last, event):
+            if same_future(w, r, s, first, last, ahead):
                 unite(w, s, r)
                 run[L.RUN_STATE] = -1
                 w.cursor[L.CURSOR_MERGED] += 1
@@ -170,8 +175,9 @@ def merge_new_runs(w, event):
         for r in range(before, live):
             w.runs_i[r, L.RUN_MARK] = -1
         return
+    ahead = horizon(w, event)
     for r in range(before, live):
-        merge_run(w, r, event)
+        merge_run(w, r, ahead)
     if w.cursor[L.CURSOR_COMPARED] >= _TRIAL:
         if w.cursor[L.CURSOR_FRUITFUL] * _WORTH < w.cursor[L.CURSOR_COMPARED]:
             w.cursor[L.CURSOR_RESTING] = _REST

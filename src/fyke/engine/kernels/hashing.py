@@ -8,6 +8,7 @@ from fyke.engine.kernels.jit import jit
 
 SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _NULL = np.uint64(0x165667B19E3779F9)
+_KNOWN_VARIABLES = 64
 
 
 @jit
@@ -41,14 +42,23 @@ def hash_strings(offsets, data, result):
 @jit
 def fold_matches(offsets, positions, variables, rows, hashes, seed, result):
     """Fold the bound rows of every match, with their variables, into 128 bits."""
+    # Mixed, so that no variable number looks like the number of a twin.
+    mixed = np.empty((_KNOWN_VARIABLES, 2), np.uint64)
+    for v in range(_KNOWN_VARIABLES):
+        mixed[v, 0], mixed[v, 1] = mix(np.uint64(v) + SEEDS[0]), mix(np.uint64(v) + SEEDS[1])
+    factor = np.uint64(31)
     for m in range(len(offsets) - 1):
-        for h in range(2):
-            value = seed[h]
-            for k in range(offsets[m], offsets[m + 1]):
-                # Mixed, so that no variable number looks like the number of a twin.
-                variable = mix(np.uint64(variables[k]) + SEEDS[h])
-                value = mix(value * np.uint64(31) + (hashes[rows[positions[k]], h] ^ variable))
-            result[m, h] = value
+        # Two chains side by side: each step waits for the one before it.
+        one, two = seed[0], seed[1]
+        for k in range(offsets[m], offsets[m + 1]):
+            row, v = rows[positions[k]], variables[k]
+            if v < _KNOWN_VARIABLES:
+                one = mix(one * factor + (hashes[row, 0] ^ mixed[v, 0]))
+                two = mix(two * factor + (hashes[row, 1] ^ mixed[v, 1]))
+            else:
+                one = mix(one * factor + (hashes[row, 0] ^ mix(np.uint64(v) + SEEDS[0])))
+                two = mix(two * factor + (hashes[row, 1] ^ mix(np.uint64(v) + SEEDS[1])))
+        result[m, 0], result[m, 1] = one, two
 
 
 @jit

@@ -47,7 +47,8 @@ VAR_BEFORE = 4  # bit mask of the positive variables ordered before it
 VAR_ACCUMULATORS = 5  # first row in the accumulator table
 VAR_ACCUMULATORS_END = 6
 VAR_AFTER = 7  # bit mask of the positive variables ordered after it (used for absences)
-VAR_SIZE = 8
+VAR_START = 8  # bit mask of the role of its first event
+VAR_SIZE = 9
 UNBOUNDED = 2**62
 
 # --- state table: a state is a downward-closed set of variables -----------------------------
@@ -74,7 +75,8 @@ MOVE_CHECKS_END = 5
 MOVE_FULL_TARGET = 6  # target if the group then holds its maximum
 MOVE_FULL_CHECKS = 7
 MOVE_FULL_CHECKS_END = 8
-MOVE_SIZE = 9
+MOVE_ROLE = 9  # bit mask of the role an event must have
+MOVE_SIZE = 10
 
 # --- check table: a condition, and how to evaluate it ----------------------------------------
 CHECK_CONDITION = 0

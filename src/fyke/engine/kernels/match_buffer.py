@@ -71,8 +71,10 @@ def sweep(nodes, places, count):
         nodes[kept, L.NODE_PREVIOUS] = one
         if union:
             nodes[kept, L.NODE_VARIABLE] = other
+            nodes[kept, L.NODE_DEPTH] = max(nodes[one, L.NODE_DEPTH], nodes[other, L.NODE_DEPTH])
             nodes[kept, L.NODE_UNIONS] = max(nodes[one, L.NODE_UNIONS], nodes[other, L.NODE_UNIONS]) + 1
         elif one >= 0:
+            nodes[kept, L.NODE_DEPTH] = nodes[one, L.NODE_DEPTH] + 1
             nodes[kept, L.NODE_UNIONS] = nodes[one, L.NODE_UNIONS]
         places[k] = kept
         kept += 1

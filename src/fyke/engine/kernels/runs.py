@@ -324,8 +324,7 @@ def read_event(w, r, event):
         fill_slots(w, run)
         for t in range(w.program[row + L.STATE_TRANSITIONS], w.program[row + L.STATE_TRANSITIONS_END]):
             move = w.program[L.HEAD_TRANSITION_TABLE] + t * L.MOVE_SIZE
-            v = w.program[move + L.MOVE_VARIABLE]
-            if not roles & w.program[w.program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE + L.VAR_ROLE]:
+            if not roles & w.program[move + L.MOVE_ROLE]:
                 continue
             w.cursor[L.CURSOR_STEPS] += 1
             if try_move(w, run, floats, move, event):

@@ -22,3 +22,41 @@ def counting_sort(permutation, codes, buckets):
         result[starts[bucket]] = row
         starts[bucket] += 1
     return result
+
+
+@jit
+def is_sorted(permutation, codes):
+    """Say whether codes do not fall along a permutation."""
+    k = 1
+    while k < len(permutation) and codes[permutation[k]] >= codes[permutation[k - 1]]:
+        k += 1
+    return k >= len(permutation)
+
+
+@jit
+def is_identity(permutation):
+    """Say whether a permutation moves nothing."""
+    k = 0
+    while k < len(permutation) and permutation[k] == k:
+        k += 1
+    return k == len(permutation)
+
+
+@jit
+def number_runs(first, second, numbers):
+    """Number runs of rows whose neighbours are equal in both columns; return how many there are."""
+    number = -1
+    for k in range(len(first)):
+        if k == 0 or first[k] != first[k - 1] or second[k] != second[k - 1]:
+            number += 1
+        numbers[k] = number
+    return number + 1
+
+
+@jit
+def number_within(codes, numbers):
+    """Number the rows of each run of equal codes from 0."""
+    number = 0
+    for k in range(len(codes)):
+        number = number + 1 if k > 0 and codes[k] == codes[k - 1] else 0
+        numbers[k] = number

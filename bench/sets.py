@@ -1,0 +1,180 @@
+"""The experiments of [S]: sets and permutations (4.7), two-phase evaluation (5.4), robust matching (6.5)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+import fyke
+from bench import robust_shapes
+from bench.foundation import stream
+from bench.measure import Measured, Variant, in_turn, run
+from bench.report import Line, show
+from bench.robust_shapes import Shape
+
+LETTERS = "ABCDEFGHIJ"
+LIMITS = fyke.Limits(matches=20_000_000, runs=4_000_000)
+# The automaton by itself: neither candidate windows nor merging, which would help both ([S] 4.7.2).
+PLAIN = fyke.Techniques(candidate_windows=False, merging=False)
+FEWER = 100.0  # times fewer intermediate matches by backtracking
+
+
+# --- 4.7.3: one automaton for a set, or one for each of its permutations --------------------
+
+
+def set_query(types: str, window: int) -> str:
+    """Return the query for a set with one variable of each type."""
+    return _query([f"{{{', '.join(_variables(types))}}}"], window)
+
+
+def permutation_queries(types: str, window: int) -> Iterator[str]:
+    """Expand a set into all its sequences: the brute-force planner of [S] 4.7.2, for comparison only."""
+    for order in itertools.permutations(_variables(types)):
+        yield _query(list(order), window)
+
+
+def _variables(types: str) -> list[str]:
+    return [f"{kind} v{k}" for k, kind in enumerate(types, 1)]
+
+
+def _query(components: list[str], window: int) -> str:
+    return f"PATTERN SEQ({', '.join(components)}) WHERE skip_till_next_match {{ [key] }} WITHIN {window}"
+
+
+def against_permutations(
+    name: str, types: str, events: pa.Table, window: int, bar: float | None = None
+) -> Line:
+    """Compare automaton instances and time of a set and of its permutations."""
+    variant = Variant(events, set_query(types, window), "t", "kind", PLAIN, limits=LIMITS)
+    one = in_turn(3, {"set": variant})["set"]
+    instances, seconds, found = 0.0, 0.0, 0
+    for query in permutation_queries(types, window):
+        _, part = run(Variant(events, query, "t", "kind", PLAIN, limits=LIMITS))
+        instances, seconds, found = (
+            instances + part.count("runs_created"),
+            seconds + part.search,
+            found + part.rows,
+        )
+    # A permutation that takes the next event of its own order may find more than the set does.
+    assert one.rows <= found, f"{name}: {one.rows} matches of the set, {found} of its permutations"
+    note = (
+        f"{math.factorial(len(types))} automata: {instances:,.0f} instances beside "
+        f"{one.count('runs_created'):,.0f}, "
+        f"{seconds * 1e3:,.0f} ms beside {one.search * 1e3:.1f} ms (x {seconds / one.search:,.0f})"
+    )
+    what = f"permutations / set, {name}, {len(types)} variables: instances"
+    return Line(what, instances / one.count("runs_created"), bar, "x", note, at_least=True)
+
+
+def permutations() -> list[Line]:
+    """Vary the variables of a set from 1 to 6: exclusive types, then all of one type."""
+    exclusive = stream(2_000, keys=4, types=8)
+    alike = stream(1_500, keys=4, types=8)
+    lines = []
+    for n in range(1, 7):
+        # Each start is that of (n - 1)! sequences; half of that, as some end early.
+        bar = math.factorial(n - 1) / 2
+        lines.append(against_permutations("exclusive", LETTERS[:n], exclusive, 160, bar))
+    lines += [against_permutations("one type", "A" * n, alike, 160) for n in range(1, 7)]
+    return lines
+
+
+# --- 5.4.2: filter, partition, candidate windows -------------------------------------------
+
+PHASES = {
+    "plain": fyke.Techniques(filter=False, partition=False, candidate_windows=False),
+    "f": fyke.Techniques(partition=False, candidate_windows=False),
+    "fp": fyke.Techniques(candidate_windows=False),
+    "fpc": fyke.Techniques(),
+}
+
+
+def two_phase(form: str, variables: int, events: pa.Table) -> Line:
+    """Switch filter, partition and candidate windows on, one after the other."""
+    components = _variables(LETTERS[:variables])
+    if form == "P_set":
+        components = [f"{{{', '.join(components)}}}"]
+    query = _query(components, 300)
+    best = in_turn(
+        2,
+        {name: Variant(events, query, "t", "kind", each, limits=LIMITS) for name, each in PHASES.items()},
+    )
+    plain, full = best["plain"], best["fpc"]
+    assert len({each.rows for each in best.values()}) == 1, f"{form} {variables}: results differ"
+    factors = ", ".join(f"{name} x {plain.seconds / best[name].seconds:.1f}" for name in ("f", "fp", "fpc"))
+    note = f"{factors}; {_avoided(full)}, {full.rows:,} matches, runs created {_runs(best)}"
+    return Line(
+        f"two-phase, {form}, {variables} variables: time plain / all",
+        plain.seconds / full.seconds,
+        None,
+        "x",
+        note,
+    )
+
+
+def _avoided(full: Measured) -> str:
+    unread = full.count("rows") - full.count("events_read")
+    return f"{full.count('starts_skipped'):,.0f} starts avoided, {unread:,.0f} events not processed"
+
+
+def _runs(best: dict[str, Measured]) -> str:
+    return ", ".join(f"{each.count('runs_created'):,.0f}" for each in best.values())
+
+
+def both_phases() -> list[Line]:
+    """Vary the variables of a sequence and of a set from 1 to 10."""
+    events = stream(60_000, keys=20, types=14)
+    return [two_phase(form, n, events) for form in ("P_seq", "P_set") for n in range(1, 11)]
+
+
+# --- 6.5: robust matching ------------------------------------------------------------------
+
+
+def robust(shape: Shape) -> list[Line]:
+    """Compare robust matching by backtracking with all matches and post-processing, and with greedy."""
+    events = robust_shapes.ticks(shape.rows, "VW" if shape.name == "P_4" else "V")
+    query = shape.query("robust_skip_till_next_match")
+    greedy_query = shape.query("greedy_skip_till_next_match")
+    post = fyke.Techniques(robust="post_processing")
+    found, tracked = run(Variant(events, query, "t", "kind", limits=LIMITS))
+    _, processed = run(Variant(events, query, "t", "kind", post, limits=LIMITS))
+    greedy_found, greedy = run(Variant(events, greedy_query, "t", "kind", limits=LIMITS))
+    assert tracked.rows == processed.rows, f"{shape.name}: {tracked.rows} and {processed.rows} matches"
+    every, few = processed.count("intermediate_matches"), tracked.count("intermediate_matches")
+    missed = len(_bound(found) - _bound(greedy_found)) / max(1, found.num_rows)
+    return [
+        Line(
+            f"robust, {shape.name}: intermediate matches, post-processing / backtracking",
+            every / max(1.0, few),
+            FEWER,
+            "x",
+            f"{every:,.0f} beside {few:,.0f}, {tracked.rows:,} matches",
+            at_least=True,
+        ),
+        Line(
+            f"robust, {shape.name}: time, post-processing / backtracking",
+            processed.seconds / tracked.seconds,
+            None,
+            "x",
+            f"{processed.seconds * 1e3:,.0f} ms beside {tracked.seconds * 1e3:,.0f} ms; "
+            f"greedy takes {greedy.seconds * 1e3:,.0f} ms and misses {missed:.0%} of the matches",
+        ),
+    ]
+
+
+def _bound(matches: pa.Table) -> set[str]:
+    """Return what each match binds, variable by variable."""
+    fixed = ("match_id", "start", "end")
+    columns = [matches.column(name).to_pylist() for name in matches.column_names if name not in fixed]
+    return {repr(row) for row in zip(*columns, strict=True)}
+
+
+def main() -> bool:
+    """Run the benchmark; return whether every bar holds."""
+    pa.set_cpu_count(1)
+    lines = permutations() + both_phases()
+    lines += [line for shape in robust_shapes.shapes() for line in robust(shape)]
+    return show("sets", lines)

@@ -1,0 +1,94 @@
+"""Columns of every Arrow type: compared, refused by name, or carried along; never an error of Arrow's."""
+
+from __future__ import annotations
+
+import datetime
+from contextlib import suppress
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+import fyke
+from fyke.errors import InputError, TypeClashError, UnsupportedQueryError
+
+NOW = datetime.datetime(2026, 1, 31, 12)
+VALUES: dict[str, pa.Array] = {
+    "boolean": pa.array([True, False]),
+    "byte": pa.array([1, 2], pa.int8()),
+    "unsigned": pa.array([1, 2], pa.uint64()),
+    "half": pa.array([1.0, 2.0], pa.float32()).cast(pa.float16()),
+    "float": pa.array([1.0, 2.0]),
+    "decimal": pa.array([Decimal("1.5"), Decimal("2.5")]),
+    "wide decimal": pa.array([Decimal("1.5"), Decimal("2.5")], pa.decimal256(50, 2)),
+    "large string": pa.array(["a", "b"], pa.large_string()),
+    "string view": pa.array(["a", "b"], pa.string_view()),
+    "dictionary": pa.array(["a", "b"]).dictionary_encode(),
+    "local": pa.array([NOW, NOW], pa.timestamp("ns")),
+    "zoned": pa.array([NOW, NOW], pa.timestamp("s", "Europe/Berlin")),
+    "date32": pa.array([NOW.date()] * 2),
+    "date64": pa.array([NOW.date()] * 2, pa.date64()),
+    "time": pa.array([NOW.time()] * 2),
+    "duration": pa.array([datetime.timedelta(1)] * 2, pa.duration("ms")),
+    "list": pa.array([[1.0], [2.0]]),
+    "fixed list": pa.array([[1.0], [2.0]], pa.list_(pa.float64(), 1)),
+    "struct": pa.array([{"x": 1}, {"x": 2}]),
+    "map": pa.array([[("a", 1)]] * 2, pa.map_(pa.string(), pa.int64())),
+    "binary": pa.array([b"a", b"b"]),
+    "large binary": pa.array([b"a", b"b"], pa.large_binary()),
+    "null": pa.nulls(2),
+}
+
+
+@pytest.mark.parametrize("left", VALUES)
+def test_two_columns_are_compared_or_refused(left: str) -> None:
+    for values in VALUES.values():
+        events = pa.table({"kind": ["A", "B"], "t": [1, 2], "x": VALUES[left], "y": values})
+        for condition in ("a.x <= b.y", "a.x < a.y"):
+            _match_or_refuse(events, condition)
+    for condition in ("a.x = 1", "a.x = 'a'", "[x]", "a.x > TIMESTAMP '2026-01-01'", "a.x < 5 minutes"):
+        _match_or_refuse(events, condition)
+
+
+def _match_or_refuse(events: pa.Table, condition: str) -> None:
+    with suppress(TypeClashError, UnsupportedQueryError):
+        query = f"PATTERN SEQ(A a, B b) WHERE {{ {condition} }} WITHIN 5"
+        fyke.match(events, query, time="t", type="kind")
+
+
+def test_dates_in_milliseconds_are_dates() -> None:
+    days = [NOW.date(), NOW.date() + datetime.timedelta(2)]
+    events = pa.table({"kind": ["A", "B"], "day": pa.array(days, pa.date64())})
+    found = [
+        fyke.match(events, f"PATTERN SEQ(A a, B b) WITHIN {length} days", time="day", type="kind").num_rows
+        for length in (1, 2, 3)
+    ]
+    assert found == [0, 1, 1]
+
+
+def test_odd_types_inside_others() -> None:
+    kind = pa.struct([("day", pa.date64()), ("names", pa.list_(pa.string_view()))])
+    events = pa.table({"kind": ["A"], "t": [1], "x": pa.array([{"day": NOW.date(), "names": ["a"]}], kind)})
+    found = fyke.match(events, "PATTERN A a WHERE { a.x.day IS NOT NULL }", time="t", type="kind")
+    assert found["a"][0].as_py()["x"] == {"day": NOW.date(), "names": ["a"]}
+
+
+@pytest.mark.parametrize(
+    "values, name",
+    [
+        (
+            pa.RunEndEncodedArray.from_arrays([1], pa.array([1])),
+            "run_end_encoded<run_ends: int64, values: int64>",
+        ),
+        (pa.array([pa.MonthDayNano([1, 1, 1])]), "month_day_nano_interval"),
+        (pa.array([[pa.MonthDayNano([1, 1, 1])]]), "list<item: month_day_nano_interval>"),
+    ],
+    ids=["run ends", "interval", "intervals"],
+)
+def test_a_type_that_nothing_can_be_done_with(values: pa.Array, name: str) -> None:
+    events = pa.table({"kind": ["A"], "t": [1], "x": values})
+    with pytest.raises(InputError) as caught:
+        fyke.match(events, "PATTERN A a", time="t", type="kind")
+    assert str(caught.value) == (
+        f"Fyke cannot take the column 'x' of type {name}\nDrop or cast it before matching."
+    )

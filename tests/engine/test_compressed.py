@@ -1,0 +1,77 @@
+"""Compressed output: one graph per last event, counted without being listed, read lazily."""
+
+from __future__ import annotations
+
+import itertools
+
+import pyarrow as pa
+import pytest
+
+import fyke
+from fyke.errors import InputError, OptionError
+
+OPTIONS = {"time": "t", "type": "kind", "output": "compressed"}
+ALL = "PATTERN SEQ(A+ a[], B b) WHERE skip_till_any_match { a.t >= 0 }"
+
+
+def events(kinds: str) -> pa.Table:
+    return pa.table({"kind": list(kinds), "t": list(range(len(kinds)))})
+
+
+def test_one_row_per_event_that_ends_matches() -> None:
+    compressed = fyke.match(events("AABAB"), ALL, **OPTIONS)
+    assert compressed.column_names == ["end", "matches", "query", "last", "nodes"]
+    assert compressed["end"].to_pylist() == [2, 4]
+    assert compressed["matches"].to_pylist() == [3, 7]
+
+
+def test_a_graph_grows_with_the_events_and_not_with_the_matches() -> None:
+    sizes = []
+    for length in (20, 40):
+        compressed = fyke.match(events("A" * length + "B"), ALL, **OPTIONS)
+        assert compressed["matches"].to_pylist() == [2**length - 1]
+        sizes.append(len(compressed["nodes"][0]))
+    assert sizes[1] < 2.2 * sizes[0]
+
+
+def test_more_matches_than_integers_are_read_one_by_one() -> None:
+    compressed = fyke.match(events("A" * 100 + "B"), ALL, **OPTIONS)
+    assert compressed["matches"].to_pylist() == [None]
+    first = list(itertools.islice(fyke.enumerate_matches(compressed), 3))
+    rows = [row for batch in first for row in batch.to_pylist()]
+    assert len({row["match_id"] for row in rows}) == len(rows) > 1_000
+    assert all(row["b"] == {"kind": "B", "t": 100} for row in rows)
+
+
+def test_histories_outside_the_window_are_not_in_the_graph() -> None:
+    query = f"{ALL} WITHIN 2"
+    compressed = fyke.match(events("AAAB"), query, **OPTIONS)
+    assert compressed["matches"].to_pylist() == [3]
+    found = [row["a"] for batch in fyke.enumerate_matches(compressed) for row in batch.to_pylist()]
+    assert sorted([event["t"] for event in group] for group in found) == [[1], [1, 2], [2]]
+
+
+def test_nothing_found_is_an_empty_result() -> None:
+    compressed = fyke.match(events("BBA"), ALL, **OPTIONS)
+    assert compressed.num_rows == 0
+    assert list(fyke.enumerate_matches(compressed)) == []
+
+
+def test_return_has_no_place_in_a_graph() -> None:
+    with pytest.raises(OptionError) as caught:
+        fyke.match(events("AB"), f"{ALL} RETURN b.t", **OPTIONS)
+    assert str(caught.value) == (
+        "output='compressed' holds the events of matches, and the query has RETURN\n"
+        "Leave RETURN out, and compute from the rows of fyke.enumerate_matches(...)."
+    )
+
+
+def test_only_compressed_results_are_enumerated() -> None:
+    with pytest.raises(InputError) as caught:
+        fyke.enumerate_matches(events("AB"))
+    assert str(caught.value) == (
+        "the result is not compressed: it has no column 'end'\n"
+        'Give what fyke.match(..., output="compressed") has returned.'
+    )
+    with pytest.raises(InputError, match=r"takes a DataFrame or a pyarrow\.Table, found a builtins list"):
+        fyke.enumerate_matches([1])

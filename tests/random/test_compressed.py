@@ -1,0 +1,38 @@
+"""The compressed output of random queries, enumerated, is the output of all matches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+import fyke
+from fyke.language.ast import Strategy
+from fyke.techniques import Techniques
+from tests.random.results import difference
+from tests.random.streams import cases
+from tests.random.test_engine_against_reference import SETTINGS
+
+WAYS = (Techniques(), Techniques(merging=False), Techniques(search="backtrack", robust="post_processing"))
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_enumerated_graphs_are_all_matches(strategy: Strategy) -> None:
+    @settings(SETTINGS, max_examples=60, derandomize=True)
+    @given(cases(strategy, judged=False))
+    def check(case) -> None:  # type: ignore[no-untyped-def]
+        query = replace(case.query, returns=None)
+        options = {**case.options, "output": "all"}
+        expected = fyke.match(case.table, query, **options)
+        for techniques in WAYS:
+            options = {**options, "output": "compressed", "techniques": techniques}
+            compressed = fyke.match(case.table, query, **options)
+            batches = list(fyke.enumerate_matches(compressed))
+            found = pa.Table.from_batches(batches) if batches else expected.schema.empty_table()
+            differing = difference(found, expected)
+            assert differing is None, differing
+            assert sum(compressed["matches"].to_pylist()) == expected.num_rows
+
+    check()
