@@ -16,13 +16,14 @@
 from __future__ import annotations
 
 from fyke import reference
-from fyke.api import enumerate_matches, explain, match, match_batches, matcher, rejected
+from fyke.api import enumerate_matches, explain, match, match_batches, matcher, rejected, statistics
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
 from fyke.language.query import Query
 from fyke.language.sase import parse
 from fyke.limits import Limits
 from fyke.metrics import Metrics, RejectedRowsWarning
+from fyke.plan.statistics import Statistics
 from fyke.spark.session import prefer_own_interpreter
 from fyke.techniques import Techniques
 
@@ -34,6 +35,7 @@ __all__ = [
     "Metrics",
     "Query",
     "RejectedRowsWarning",
+    "Statistics",
     "Techniques",
     "enumerate_matches",
     "explain",
@@ -44,5 +46,6 @@ __all__ = [
     "pattern",
     "reference",
     "rejected",
+    "statistics",
 ]
 __version__ = "0.1.0"

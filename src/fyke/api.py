@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,9 +16,10 @@ from fyke.engine.compressed import builder_of, check_compressed, enumerate_batch
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
 from fyke.engine.prepare import derived_types, in_plain_types, prepare
+from fyke.engine.sample import SAMPLE_ROWS, measure_rows, measure_table
 from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
-from fyke.language.ast import Expression
+from fyke.language.ast import Expression, Strategy
 from fyke.language.query import Query
 from fyke.language.sase import parse
 from fyke.limits import Limits
@@ -28,7 +29,9 @@ from fyke.pattern.schema import EventSchema, make_schema, unite_columns
 from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
 from fyke.plan.plan import LAZY_ENGINES, Plan
+from fyke.plan.planner import choose_plan
 from fyke.plan.pushdown import push_down
+from fyke.plan.statistics import Statistics
 from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
@@ -54,6 +57,7 @@ def match(
     techniques: Techniques | None = None,
     time_unit: str | None = None,
     functions: Mapping[str, Callable[..., float]] | None = None,
+    statistics: Statistics | None = None,
     metrics: Metrics | None = None,
 ) -> Any:
     """Find the matches of a pattern query.
@@ -87,6 +91,9 @@ def match(
         ``"s"``, ``"ms"``, ``"us"`` or ``"ns"``: what one unit of an integer time column is.
     functions
         Functions of numbers that conditions may use across events, by name.
+    statistics
+        What is known of the data, see :func:`statistics`: it steers plans and changes no result.  Without
+        it the first rows of a table are looked at, and on Spark usual rates are assumed.
     metrics
         A :class:`fyke.Metrics` to be filled with counts, among them the rejected rows.
 
@@ -100,7 +107,9 @@ def match(
         One of its subclasses; errors about the query say where in it.
     """
     _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after metrics = fyke.Metrics()")
-    call = _Call(query, time, type, tie_breaker, output, engine, limits, techniques, time_unit, functions)
+    call = _Call(
+        query, time, type, tie_breaker, output, engine, limits, techniques, time_unit, functions, statistics
+    )
     source = call.source(events)
     plan = call.plan(source)
     if isinstance(source.events, pa.Table):
@@ -140,12 +149,29 @@ def match_batches(table: pa.Table, query: str | Query, **options: Any) -> Iterat
 def explain(events: Events, query: str | Query, **options: Any) -> str:
     """Say in words what a query means and how :func:`match`, with the same options, would run it.
 
-    Nothing runs: of the events only the schema is looked at.
+    Nothing runs: of a DataFrame only the schema is looked at, of a table also the first rows, for the
+    estimates of the plan and of those it was chosen from.
     """
     call = _call(explain.__name__, query, options)
     source = call.source(events)
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
-    return explain_plan(call.plan(source), rows_by=rows_by)
+    plan = call.plan(source)
+    plan = replace(plan, statistics=call.measured(plan, source))
+    return explain_plan(plan, rows_by=rows_by, asked=call.techniques)
+
+
+def statistics(events: Events, query: str | Query, **options: Any) -> Statistics:
+    """Return how often the events of a query occur and how often its conditions hold.
+
+    The earliest rows are looked at, 20,000 of them; of a DataFrame this runs a Spark job.  Options are
+    those of :func:`match`, which takes the result.
+    """
+    call = _call(statistics.__name__, query, options)
+    source = call.source(events)
+    plan = replace(call.plan(source), engine="automaton")
+    if isinstance(source.events, pa.Table):
+        return call.measured(plan, source) or Statistics()
+    return measure_rows(plan, spark_prepare.first_rows(source.events, plan.pushed, SAMPLE_ROWS))
 
 
 def _call(name: str, query: str | Query, options: Mapping[str, Any]) -> _Call:
@@ -220,7 +246,12 @@ class _Call:
         techniques: Techniques | None,
         time_unit: str | None,
         functions: Mapping[str, Callable[..., float]] | None,
+        statistics: Statistics | None,
     ) -> None:
+        _check_kind(
+            "statistics", statistics, Statistics | None, "statistics=fyke.statistics(events, query, ...)"
+        )
+        self.statistics = statistics
         _check_option("output", output, OUTPUTS)
         _check_option("engine", engine, ENGINES)
         self.limits = Limits() if limits is None else limits
@@ -317,7 +348,23 @@ class _Call:
             pushed = push_down(analysed, self.output, self.techniques)
             types = spark_prepare.derived_types(frame, pushed)
         engine = choose_engine(self.engine, pushed, self.techniques)
-        return Plan(pushed, types, self.output, self.limits, self.functions, self.techniques, engine)
+        plan = Plan(
+            pushed, types, self.output, self.limits, self.functions, self.techniques, engine, self.statistics
+        )
+        if self.engine != "auto" or analysed.form.strategy is not Strategy.ANY:
+            return plan
+        known = self.measured(plan, source)
+        choice = choose_plan("auto", pushed, self.techniques, known, self.output)
+        return replace(plan, engine=choice.engine, techniques=choice.techniques, statistics=known)
+
+    def measured(self, plan: Plan, source: _Source) -> Statistics | None:
+        """Return what is known of the data: what was given, or what the first rows of a table show."""
+        if self.statistics is not None or not isinstance(source.events, pa.Table):
+            return self.statistics
+        missing = _without_time(source.events, source.schema)
+        return measure_table(
+            plan, source.events.filter(pc.invert(missing)) if pc.any(missing).as_py() else source.events
+        )
 
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:

@@ -40,6 +40,7 @@ def tree_options(draw: st.DrawFn, case: Case) -> dict[str, Any]:
         propagation=draw(st.sampled_from(("push", "pull", "pull"))),
         pass_down=draw(st.sampled_from((None, False, True, True))),
         candidate_windows=draw(st.booleans()),
+        **draw(st.sampled_from(({}, {"thresholds": (0.0, 0.0, -1.0), "chunk": draw(st.integers(1, 3))}))),
     )
     return {"engine": "tree", "techniques": techniques}
 

@@ -20,6 +20,7 @@ from fyke.engine.tree_tables import TreeTables
 from fyke.limits import Limits
 
 _ROWS, _BINDINGS, _LONGEST = 256, 1 << 16, 64
+_BINDING_BYTES = 16
 
 
 class TreeCall:
@@ -49,7 +50,7 @@ class TreeCall:
         self.buffers = np.zeros((len(self.widths), T.BUFFER_SIZE), np.int64)
         self.longest = _LONGEST * max(1, self.program.positives)
         self.found: list[MatchSet] = []
-        self.matches = 0
+        self.matches = self.bindings = 0
         self._lay_out([_ROWS] * len(self.widths))
         self._make_output(_BINDINGS)
         self.world = pack_world(self._held())
@@ -151,6 +152,9 @@ class TreeCall:
             )
         )
         self.matches += count
+        self.bindings += bindings
+        if self.bindings * _BINDING_BYTES > self.limits.buffer_bytes:
+            raise LimitReached("buffer_bytes", int(self.found[-1].positions[-1]))
         if self.matches > self.limits.matches:
             raise LimitReached("matches", int(self.found[-1].positions[-1]))
 

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
-from fyke.engine.columns import encode
-from fyke.engine.engine import Engine
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels import tree_layout as T
 from fyke.engine.kernels.arrays import Array, Data
-from fyke.engine.lazy_tables import Candidates, find_candidates, find_reach
-from fyke.engine.order import order_rows
+from fyke.engine.lazy_tables import Candidates
 from fyke.engine.program import Program
 from fyke.engine.tree_tables import RowKeys
-from fyke.language.ast import WindowKind
 from fyke.pattern.normal_form import Alternative, Condition
-from fyke.plan.plan import Plan
-from fyke.plan.statistics import Statistics, condition_texts
 
-SAMPLE_ROWS = 20_000
 _PAIRS = 512
 _SEED = 2_026
 
@@ -39,42 +31,14 @@ class Sample:
     end: int
 
 
-def measure(plan: Plan, rows: pa.Table, scale: float = 1.0) -> Statistics:
-    """Return the statistics of prepared rows, which are all rows of some stretch of time.
-
-    ``scale``: how many times longer a window is than that stretch, if it is.
-    """
-    engine = Engine(replace(plan, engine="automaton"))
-    ordered = order_rows(rows, plan)
-    data, _ = encode(ordered.table, plan, engine.uses, engine.tick, ordered.events, engine.literals)
-    roles = set(plan.pushed.roles_of.values())
-    segments = np.zeros((len(ordered.segments) - 1, 5), np.int64)
-    segments[:, 0] = segments[:, 1] = ordered.segments[:-1]
-    segments[:, 2] = ordered.segments[1:]
-    window = plan.pushed.analysed.form.window
-    kind = L.WINDOW_NONE
-    if window is not None:
-        kind = L.WINDOW_EVENTS if window.kind is WindowKind.EVENTS else L.WINDOW_TIME
-    length = min(plan.pushed.analysed.window or 0, 2**63 - 1)
-    reach = find_reach(data, segments, kind, length, plan.pushed.analysed.schema.points)
-    sample = Sample(data, find_candidates(data, roles), reach, 0, rows.num_rows)
-    rates: dict[str, float] = {}
-    for (_, name), bit in plan.pushed.roles_of.items():
-        rates[name] = scale * in_window(sample, bit)
-    texts = condition_texts(plan.pushed)
-    selectivities: dict[str, float] = {}
-    for alternative, program in zip(plan.pushed.alternatives, engine.programs, strict=True):
-        selectivities |= draw_selectivities(alternative, program, sample, texts)
-    held = reach[Z.REACH_END, : rows.num_rows] - np.arange(rows.num_rows)
-    mean = float(held.mean()) if rows.num_rows else 0.0
-    return Statistics(rates, selectivities, scale * mean, rows.num_rows)
-
-
 def in_window(sample: Sample, bit: int) -> float:
     """Return how many candidates of a role a window holds, from a few windows."""
     if sample.end <= sample.first:
         return 0.0
     rows = np.arange(sample.first, sample.end, max(1, (sample.end - sample.first) // 256))
+    rows = rows[sample.reach[Z.REACH_END, rows] > rows]
+    if len(rows) == 0:
+        return 0.0
     ranks = sample.candidates.ranks[sample.candidates.rows[bit]]
     ends = sample.reach[Z.REACH_END, rows]
     # The last windows reach beyond what is known: leave them out if others are left.
@@ -105,7 +69,8 @@ def draw_selectivities(
         x, y = _draw(sample, program.roles[u], program.roles[v], order)
         if len(x) >= 8:
             a, b = _keys(keys, store, left)[x], _keys(keys, store, right)[y]
-            found[texts[condition]] = float((_compare(a, b, operator)).mean())
+            # What has not been seen may still be: half a pair of it.
+            found[texts[condition]] = max(float(_compare(a, b, operator).mean()), 0.5 / len(x))
     return found
 
 

@@ -7,7 +7,9 @@ from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
 from fyke.plan.early_absences import depends_on, early_absences
 from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
+from fyke.plan.planner import choose_plan
 from fyke.plan.pushdown import Pushed, physical
+from fyke.techniques import Techniques
 
 _READS = {
     Strategy.ANY: "every satisfied binding starts a new run, the old one goes on",
@@ -19,8 +21,11 @@ _READS = {
 }
 
 
-def explain_plan(plan: Plan, *, rows_by: str) -> str:
-    """Return the explanation of a plan; ``rows_by`` says who evaluates what one row decides."""
+def explain_plan(plan: Plan, *, rows_by: str, asked: Techniques | None = None) -> str:
+    """Return the explanation of a plan; ``rows_by`` says who evaluates what one row decides.
+
+    ``asked``: the techniques as the user gave them, before a planner filled them in.
+    """
     pushed = plan.pushed
     analysed = pushed.analysed
     lines = [str(analysed.query), ""]
@@ -31,7 +36,16 @@ def explain_plan(plan: Plan, *, rows_by: str) -> str:
         lines += _alternative(alternative)
     lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(pushed)]
     lines += ["", *_title("matching"), *_matching(plan)]
+    lines += ["", *_title("cost"), *_costs(plan, asked or plan.techniques)]
     return "\n".join(lines)
+
+
+def _costs(plan: Plan, asked: Techniques) -> list[str]:
+    """Return what every engine is expected to cost, and from what that was estimated."""
+    choice = choose_plan(plan.engine, plan.pushed, asked, plan.statistics, plan.output)
+    lines = [f"  chosen   {choice.chosen}"]
+    lines += [f"  rejected {option}" for option in choice.options if option is not choice.chosen]
+    return lines + [f"  {line}" for line in str(choice.statistics).splitlines()]
 
 
 def _title(text: str) -> list[str]:

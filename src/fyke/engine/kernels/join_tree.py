@@ -401,7 +401,7 @@ def enter_segment(w, segment):
     fresh = w.segments[segment, 1]
     w.cursor[T.AT_TRIED] += w.cursor[T.AT_STEPS]
     w.cursor[T.AT_STEPS] = 0
-    w.cursor[T.AT_FRESH] = w.cursor[T.AT_EVENT] = w.cursor[T.AT_PAUSED] = fresh
+    w.cursor[T.AT_FRESH] = w.cursor[T.AT_EVENT] = fresh
     for node in range(w.tree[T.TREE_NODES]):
         clear(w, node)
         at = node_at(w, node)
