@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import automaton, foundation, memory, nfab, sets
+from bench import automaton, foundation, lazy, memory, nfab, sets
 
 BENCHMARKS = {
     "foundation": foundation.main,
@@ -12,6 +12,7 @@ BENCHMARKS = {
     "nfab": nfab.main,
     "sets": sets.main,
     "memory": memory.main,
+    "lazy": lazy.main,
 }
 
 if __name__ == "__main__":

@@ -32,7 +32,8 @@ def lazy_options(draw: st.DrawFn, case: Case) -> dict[str, Any]:
     order = None
     if engine == "lazy_chain" and draw(st.booleans()):
         order = tuple(draw(st.permutations(names_of(case))))
-    return {"engine": engine, "techniques": Techniques(order=order, absence=draw(st.sampled_from(ABSENCES)))}
+    absence, partition = draw(st.sampled_from(ABSENCES)), draw(st.sampled_from((True, True, False)))
+    return {"engine": engine, "techniques": Techniques(order=order, absence=absence, partition=partition)}
 
 
 def judge(case: Case, options: dict[str, Any]) -> bool:

@@ -79,9 +79,9 @@ class LazySearch:
         ]
         candidates = find_candidates(data, used)
         window = min(self.settings.window or 0, 2**63 - 1)
-        reach = find_reach(data, feed.segments, self.window_kind, window, self.lazy.points)
+        reach, distinct = find_reach(data, feed.segments, self.window_kind, window, self.lazy.points)
         keys = Keys(candidates, self._window_share(reach, feed))
-        tables = PlanTables(candidates, keys, points=self.lazy.points)
+        tables = PlanTables(candidates, keys, points=self.lazy.points, distinct=distinct)
         if self.lazy.tree:
             for number in range(len(self.alternatives)):
                 tables.add_tree(number, self.compiler.tree(number))

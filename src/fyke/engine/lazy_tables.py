@@ -64,13 +64,15 @@ def find_candidates(data: Data, roles: Iterable[int]) -> Candidates:
     )
 
 
-def find_reach(data: Data, segments: Array, kind: int, window: int, points: bool) -> Array:
-    """Return how far every row reaches, see :mod:`fyke.engine.kernels.reach`."""
+def find_reach(data: Data, segments: Array, kind: int, window: int, points: bool) -> tuple[Array, bool]:
+    """Return how far every row reaches, see :mod:`fyke.engine.kernels.reach`, and whether none are tied."""
     rows = data.events.shape[1]
+    ranks = data.events[L.EVENT_LOW]
+    distinct = bool(points and rows > 0 and ranks[-1] - ranks[0] == rows - 1)  # they number runs of ties
     reach = np.empty((Z.REACH_SIZE, rows + 1), np.int64)
     scratch = np.zeros((2, 1 if points else rows), np.int64)
-    measure_reach(data.events, segments, kind, window, points, scratch, reach)
-    return reach
+    measure_reach(data.events, segments, kind, window, points, distinct, scratch, reach)
+    return reach, distinct
 
 
 @dataclass(slots=True)
@@ -154,8 +156,8 @@ class Keys:
 class PlanTables:
     """Lays steps out as the integers the kernel reads."""
 
-    def __init__(self, candidates: Candidates, keys: Keys, *, points: bool) -> None:
-        self.candidates, self.keys, self.points = candidates, keys, points
+    def __init__(self, candidates: Candidates, keys: Keys, *, points: bool, distinct: bool) -> None:
+        self.candidates, self.keys, self.points, self.distinct = candidates, keys, points, distinct
         self.steps: list[list[int]] = []
         self.lists: list[int] = []
         self.fast: list[list[int]] = []
@@ -279,6 +281,7 @@ class PlanTables:
         head = [0] * Z.PLAN_SIZE
         head[Z.PLAN_SUBSETS], head[Z.PLAN_TALLY_COUNT] = int(subsets), len(tallies)
         head[Z.PLAN_ROOTS], head[Z.PLAN_POINTS] = self.roots, int(self.points)
+        head[Z.PLAN_DISTINCT] = int(self.distinct)
         head[Z.PLAN_TREE] = int(bool(self.choices))
         head[Z.PLAN_COUNT_ONLY], head[Z.PLAN_ACCUMULATES] = int(count_only), int(accumulates)
         head[Z.PLAN_SLICE] = slice_windows

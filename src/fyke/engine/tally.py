@@ -55,7 +55,7 @@ class Tally:
 
     def arrays(self, table: pa.Table) -> TallyArrays:
         """Return the values of all events of a table."""
-        shape = (max(1, len(self.wanted)), table.num_rows)
+        shape = (len(self.wanted), table.num_rows) if self.wanted else (1, 1)
         integers, floats = np.ones(shape, np.int64), np.ones(shape, np.float64)
         valid, typed = np.ones(shape, np.uint8), []
         for k, (_, value) in enumerate(self.wanted):

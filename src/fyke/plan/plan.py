@@ -62,7 +62,8 @@ def reads_apart(plan: Plan) -> bool:
     if form.strategy is Strategy.STRICT:
         return False
     counted = form.window is not None and form.window.kind is WindowKind.EVENTS
-    return plan.techniques.partition or counted or form.strategy is Strategy.PARTITION
+    lazy = plan.engine in LAZY_ENGINES  # they search a partition at a time
+    return plan.techniques.partition or counted or lazy or form.strategy is Strategy.PARTITION
 
 
 def prepared_columns(pushed: Pushed) -> tuple[str, ...]:

@@ -18,16 +18,28 @@ from fyke.engine.kernels.runs import copy_row, span_fits
 
 
 @jit
+def place_before(w, x):
+    """Return the place in front of which all rows are that are before row ``x``."""
+    return x if w.plan[Z.PLAN_DISTINCT] else w.reach[Z.REACH_BEFORE, x]
+
+
+@jit
+def place_after(w, x):
+    """Return the place from which on all rows are that are after row ``x``."""
+    return x + 1 if w.plan[Z.PLAN_DISTINCT] else w.reach[Z.REACH_AFTER, x]
+
+
+@jit
 def narrow(w, before, before_end, after, after_end, low, high):
     """Narrow a range of rows to what bound variables leave to one that is ordered among them."""
     for at in range(before, before_end):
         u = w.plan[at]
         if w.lengths[u] > 0:
-            low = max(low, w.reach[Z.REACH_AFTER, w.slots[4 * u + L.SLOT_LAST]])
+            low = max(low, place_after(w, w.slots[4 * u + L.SLOT_LAST]))
     for at in range(after, after_end):
         u = w.plan[at]
         if w.lengths[u] > 0:
-            high = min(high, w.reach[Z.REACH_BEFORE, w.slots[4 * u + L.SLOT_FIRST]])
+            high = min(high, place_before(w, w.slots[4 * u + L.SLOT_FIRST]))
     return low, high
 
 

@@ -25,7 +25,8 @@ PLAN_SLICE = 13  # windows in one slice of the stream, 0: no slices
 PLAN_SUBSETS = 14  # groups are counted, not enumerated
 PLAN_TALLIES = 15  # aggregates over matches that are not just their number
 PLAN_TALLY_COUNT = 16
-PLAN_SIZE = 17
+PLAN_DISTINCT = 17  # no event lasts, and no two are simultaneous: positions are the order itself
+PLAN_SIZE = 18
 
 # --- step table ---------------------------------------
 STEP_VARIABLE = 0

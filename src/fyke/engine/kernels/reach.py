@@ -132,10 +132,11 @@ def measure_order(events, begin, end, points, scratch, reach):
 
 
 @jit
-def measure_reach(events, segments, kind, window, points, scratch, reach):
-    """Fill ``reach`` for the rows of every partition that are read."""
+def measure_reach(events, segments, kind, window, points, distinct, scratch, reach):
+    """Fill ``reach`` for the rows of every partition that are read; of ``distinct`` points not the order."""
     for segment in range(len(segments)):
         begin, end = segments[segment, 0], segments[segment, 2]
         if begin < end:
             measure_windows(events, begin, end, kind, window, points, reach)
-            measure_order(events, begin, end, points, scratch, reach)
+            if not distinct:
+                measure_order(events, begin, end, points, scratch, reach)

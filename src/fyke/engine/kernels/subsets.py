@@ -21,6 +21,7 @@ from fyke.engine.kernels.lazy_bind import (
     keys_fit,
     may_bind,
     open_level,
+    place_before,
     release,
     test_holds,
 )
@@ -268,7 +269,7 @@ def begin_lists(w, count, earlier, first, anchor):
             if i > 0:
                 merge(w, BEGIN, i, BEGIN, i - 1)
             known = w.cursor[Z.SEEK_JOINED] if i > 0 else 0
-            while known < earlier and w.subset_i[EARLIER, known] < w.reach[Z.REACH_BEFORE, position]:
+            while known < earlier and w.subset_i[EARLIER, known] < place_before(w, position):
                 merge(w, BEGIN, i, OLD, known)
                 known += 1
             w.cursor[Z.SEEK_JOINED] = known
