@@ -166,9 +166,9 @@ def compare(scenario: Scenario, events: pa.Table, *, eager: float | None) -> lis
         "rows": written,
     }
     times = dict.fromkeys(tasks, float("inf"))
-    for _ in range(7):  # in turns, so that all see the same machine
+    for _ in range(5):  # in turns, so that all see the same machine
         for name, task in tasks.items():
-            seconds, found = best_of(1, task)
+            seconds, found = best_of(2, task)
             assert found == expected, (scenario.name, name, found, expected)
             times[name] = min(times[name], seconds)
     mode = "optimizer off" if setting else "optimizer on"

@@ -10,12 +10,7 @@ import numpy as np
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.arrays import Array, Data
-from fyke.engine.kernels.lazy_candidates import (
-    count_roles,
-    gather_floats,
-    gather_integers,
-    list_candidates,
-)
+from fyke.engine.kernels.lazy_candidates import gather_floats, gather_integers, list_candidates
 from fyke.engine.kernels.reach import measure_reach
 from fyke.engine.lazy_plan import Column, Fast, Lack, Node, Step, Test
 
@@ -47,18 +42,15 @@ def find_candidates(data: Data, roles: Iterable[int]) -> Candidates:
     """Return the candidates of roles."""
     bits = np.array(list(dict.fromkeys(roles)) or [0], np.int64)
     events = data.events[L.EVENT_ROLES]
-    ranks = np.empty((len(bits), len(events) + 1), np.int64)
+    ranks, positions = (np.empty((len(bits), len(events) + 1), np.int64) for _ in range(2))
     counts = np.zeros(len(bits), np.int64)
-    count_roles(events, bits, ranks, counts)
-    starts = np.concatenate(([0], np.cumsum(counts + 1)))
-    positions = np.empty(starts[-1] + 1, np.int64)
-    list_candidates(ranks, counts, starts, positions)
+    list_candidates(events, bits, ranks, positions, counts)
     numbered = dict(enumerate(bits.tolist()))
     return Candidates(
         data,
-        {bit: int(starts[row]) for row, bit in numbered.items()},
+        {bit: row * (len(events) + 1) for row, bit in numbered.items()},
         {bit: row for row, bit in numbered.items()},
-        positions,
+        positions.reshape(-1),
         ranks,
         {bit: int(counts[row]) for row, bit in numbered.items()},
     )

@@ -8,26 +8,16 @@ from fyke.engine.kernels.jit import jit
 
 
 @jit
-def count_roles(roles, bits, ranks, counts):
-    """Write how many rows in front of each row can play the role of each bit, and how many can in all."""
+def list_candidates(roles, bits, ranks, positions, counts):
+    """Write, a row per bit, the rows that can play the role, and how many are in front of each row."""
     for k in range(len(bits)):
-        bit, row, count = bits[k], ranks[k], 0
+        bit, rank, found, count = bits[k], ranks[k], positions[k], 0
         for x in range(len(roles)):
-            row[x] = count
+            rank[x] = count
+            found[count] = x  # stays if the row plays the role, else the next one takes its place
             count += (roles[x] >> bit) & 1
-        row[len(roles)] = count
+        rank[len(roles)] = count
         counts[k] = count
-
-
-@jit
-def list_candidates(ranks, counts, starts, positions):
-    """Write the rows that can play each role, in order, from ``starts`` on."""
-    rows = ranks.shape[1] - 1
-    for k in range(len(counts)):
-        row, start = ranks[k], starts[k]
-        positions[start + counts[k]] = 0  # one place more, for what is written and not kept
-        for x in range(rows):
-            positions[start + row[x]] = x
 
 
 @jit

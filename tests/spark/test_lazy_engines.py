@@ -1,0 +1,42 @@
+"""Lazy engines on Spark: the rows of a table, and tallies that Spark adds up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import fyke
+from tests.random.results import difference
+from tests.spark.tables import frame_of
+
+pytestmark = pytest.mark.spark
+
+QUERIES = {
+    "rows": "SEQ(A a, B{1,2} b[], C c) WHERE skip_till_any_match { [k] AND a.x < b.x } WITHIN 20",
+    "absence": "SEQ(A a, ~B b, C c) WHERE skip_till_any_match { [k] } WITHIN 20",
+    "tally": "SEQ(A a, B+ b[], C c) WHERE skip_till_any_match { [k] AND b[i].x > b[i-1].x } WITHIN 20 "
+    "RETURN count(*) AS n, avg(b.len) AS length, max(sum(b[].x)) AS most",
+    "one count": "SEQ(A a, B b) WHERE skip_till_any_match { a.x < b.x } WITHIN 20 RETURN count(*) AS n",
+    "nothing": "SEQ(A a, Z z) WHERE skip_till_any_match { a.x < z.x } WITHIN 20 RETURN count(*) AS n",
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_spark_equals_a_table(spark: SparkSession, name: str) -> None:
+    random = np.random.default_rng(3)
+    rows = 300
+    table = pa.table(
+        {
+            "t": np.arange(rows),
+            "kind": random.choice(["A", "B", "C"], rows),
+            "k": random.integers(0, 4, rows),
+            "x": random.integers(0, 50, rows),
+        }
+    )
+    query, options = f"PATTERN {QUERIES[name]}", {"time": "t", "type": "kind"}
+    expected = fyke.match(table, query, **options, engine="automaton")
+    for engine in ("lazy_chain", "lazy_tree"):
+        found = fyke.match(frame_of(spark, table), query, **options, engine=engine).toArrow()
+        assert difference(found.cast(expected.schema), expected) is None
