@@ -11,7 +11,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels import tree_layout as T
 from fyke.engine.kernels.arrays import Array, Data
-from fyke.engine.lazy_tables import Candidates
+from fyke.engine.lazy_tables import Candidates, find_reach
 from fyke.engine.program import Program
 from fyke.engine.tree_tables import RowKeys
 from fyke.pattern.normal_form import Alternative, Condition
@@ -29,6 +29,20 @@ class Sample:
     reach: Array
     first: int
     end: int
+
+
+def reach_of_rows(data: Data, segments: Array, kind: int, window: int, *, points: bool) -> Array:
+    """Return how far every row that is read reaches by window and order; the others reach nothing."""
+    reach, distinct = find_reach(data, segments, kind, window, points)
+    rows = np.arange(reach.shape[1])
+    if distinct:
+        reach[Z.REACH_BEFORE], reach[Z.REACH_AFTER] = rows, rows + 1
+    read = np.zeros(len(rows), np.int64)
+    np.add.at(read, segments[:, 0], 1)
+    np.add.at(read, segments[:, 2], -1)
+    unread = rows[:-1][np.cumsum(read[:-1]) == 0]
+    reach[:, unread] = unread
+    return reach
 
 
 def in_window(sample: Sample, bit: int) -> float:

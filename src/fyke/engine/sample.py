@@ -11,8 +11,8 @@ from fyke.engine.columns import encode
 from fyke.engine.engine import Engine
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
-from fyke.engine.lazy_tables import find_candidates, find_reach
-from fyke.engine.measure import Sample, draw_selectivities, in_window
+from fyke.engine.lazy_tables import find_candidates
+from fyke.engine.measure import Sample, draw_selectivities, in_window, reach_of_rows
 from fyke.engine.order import order_rows, times
 from fyke.engine.prepare import prepare
 from fyke.language.ast import WindowKind
@@ -52,7 +52,7 @@ def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0) -> Statistics:
     if window is not None:
         kind = L.WINDOW_EVENTS if window.kind is WindowKind.EVENTS else L.WINDOW_TIME
     length = min(plan.pushed.analysed.window or 0, 2**63 - 1)
-    reach = find_reach(data, segments, kind, length, plan.pushed.analysed.schema.points)
+    reach = reach_of_rows(data, segments, kind, length, points=plan.pushed.analysed.schema.points)
     sample = Sample(data, find_candidates(data, roles), reach, 0, rows.num_rows)
     rates: dict[str, float] = {}
     for (_, name), bit in plan.pushed.roles_of.items():

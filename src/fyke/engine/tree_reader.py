@@ -19,9 +19,9 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels import tree_layout as T
 from fyke.engine.kernels.arrays import Array, Data
-from fyke.engine.lazy_tables import Candidates, find_candidates, find_reach
+from fyke.engine.lazy_tables import Candidates, find_candidates
 from fyke.engine.matchset import MatchSet, concat
-from fyke.engine.measure import Sample, draw_selectivities, in_window
+from fyke.engine.measure import Sample, draw_selectivities, in_window, reach_of_rows
 from fyke.engine.program import Program
 from fyke.engine.state import Counters
 from fyke.engine.tree_tables import RowKeys, TreeOptions, TreeTables
@@ -76,8 +76,7 @@ class TreeReader:
         # Numbers of events rise within a partition only.
         counted = self.kind == L.WINDOW_EVENTS and not reads_apart(self.plan)
         kind = L.WINDOW_NONE if counted else self.kind
-        reach = find_reach(data, feed.segments, kind, window, points)
-        _forget_unread(reach, feed.segments)
+        reach = reach_of_rows(data, feed.segments, kind, window, points=points)
         candidates, chunk = find_candidates(data, roles), self._chunk(feed, reach)
         given = _Input(data, ranks, candidates, reach, RowKeys(data), chunk)
         found = []
@@ -204,13 +203,3 @@ class TreeReader:
         if chosen is None and techniques.pass_down:
             return next(iter(passable(alternative, shape)), None)
         return chosen
-
-
-def _forget_unread(reach: Array, segments: Array) -> None:
-    """Let rows that wait for their watermark reach nothing, so that statistics leave them out."""
-    rows = reach.shape[1] - 1
-    read = np.zeros(rows + 1, np.int64)
-    np.add.at(read, segments[:, 0], 1)
-    np.add.at(read, segments[:, 2], -1)
-    unread = np.flatnonzero(np.cumsum(read[:-1]) == 0)
-    reach[:, unread] = unread
