@@ -163,7 +163,7 @@ def explain(events: Events, query: str | Query, **options: Any) -> str:
 def statistics(events: Events, query: str | Query, **options: Any) -> Statistics:
     """Return how often the events of a query occur and how often its conditions hold.
 
-    The earliest rows are looked at, 20,000 of them; of a DataFrame this runs a Spark job.  Options are
+    The earliest rows are looked at, 5,000 of them; of a DataFrame this runs a Spark job.  Options are
     those of :func:`match`, which takes the result.
     """
     call = _call(statistics.__name__, query, options)
@@ -354,7 +354,7 @@ class _Call:
         if self.engine != "auto" or analysed.form.strategy is not Strategy.ANY:
             return plan
         known = self.measured(plan, source)
-        choice = choose_plan("auto", pushed, self.techniques, known, self.output)
+        choice = choose_plan("auto", pushed, self.techniques, known, self.output, quick=True)
         return replace(plan, engine=choice.engine, techniques=choice.techniques, statistics=known)
 
     def measured(self, plan: Plan, source: _Source) -> Statistics | None:

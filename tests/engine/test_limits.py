@@ -62,7 +62,8 @@ LIMITS = [
 )
 def test_the_error_of_a_limit(query: str, where: str, limit: str, value: int, text: str) -> None:
     with pytest.raises(LimitError) as caught:
-        fyke.match(EVENTS, query, limits=fyke.Limits(**{limit: value}), techniques=APART, **OPTIONS)
+        limits = fyke.Limits(**{limit: value})
+        fyke.match(EVENTS, query, limits=limits, engine="automaton", techniques=APART, **OPTIONS)
     assert (caught.value.limit, caught.value.value) == (limit, value)
     assert str(caught.value) == text.format(where=where)
     assert caught.value.__cause__ is None

@@ -19,7 +19,7 @@ from fyke.language.ast import WindowKind
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics, condition_texts
 
-SAMPLE_ROWS = 20_000
+SAMPLE_ROWS = 5_000
 
 
 def measure_table(plan: Plan, table: pa.Table) -> Statistics:
@@ -39,6 +39,8 @@ def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0) -> Statistics:
 
     Where a window is longer than that stretch, it holds more than they show: up to ``most`` times as much.
     """
+    if rows.num_rows == 0:
+        return Statistics()
     scale = _longer(plan, rows, most)
     engine = Engine(replace(plan, engine="automaton"))
     ordered = order_rows(rows, plan)
@@ -62,8 +64,7 @@ def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0) -> Statistics:
     for alternative, program in zip(plan.pushed.alternatives, engine.programs, strict=True):
         selectivities |= draw_selectivities(alternative, program, sample, texts)
     held = reach[Z.REACH_END, : rows.num_rows] - np.arange(rows.num_rows)
-    mean = float(held.mean()) if rows.num_rows else 0.0
-    return Statistics(rates, selectivities, scale * mean, rows.num_rows)
+    return Statistics(rates, selectivities, scale * float(held.mean()), rows.num_rows)
 
 
 def _longer(plan: Plan, rows: pa.Table, most: float) -> float:

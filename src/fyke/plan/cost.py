@@ -155,6 +155,24 @@ class CostModel:
             n * self.product(mask | 1 << k) * self.orders(mask) / math.factorial(n) * self.selectivity(mask)
         )
 
+    def in_sequence_share(self) -> float:
+        """Return how many of the events that could start a match have all others behind them in time.
+
+        With n others at rates whose harmonic mean is h, about as often as a Poisson variable of mean h is
+        at least n; without an order, as often as all are there.
+        """
+        others = [max(self.statistics.rate(name), 1e-9) for name in self.names]
+        if not self.chain or len(others) < 2:
+            return self.present_share()
+        del others[0 if len(self.before) == 0 else self.before.index(0)]
+        mean = len(others) / sum(1 / rate for rate in others)
+        below = sum(math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(len(others)))
+        return min(1.0, max(1.0 - below, 1e-3))
+
+    def present_share(self) -> float:
+        """Return how often a window holds an event of every variable."""
+        return math.prod(1.0 - math.exp(-max(self.statistics.rate(name), 1e-6)) for name in self.names)
+
     def is_sequence(self, left: int, right: int) -> bool:
         """Say whether everything in one set is before everything in another."""
         return all(right & ~self.after[k] == 0 for k in range(self.count) if left >> k & 1)

@@ -9,20 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from fyke.language.ast import Strategy
 from fyke.plan.choose_engine import TREE_STRATEGIES
 from fyke.plan.cost import CostModel, Work
 from fyke.plan.plan import LAZY_ENGINES
 from fyke.plan.pushdown import Pushed
-from fyke.plan.search import LEVEL, Found, automaton_work, best_order, best_tree, tree_work
+from fyke.plan.search import Found, automaton_work, best_order, best_tree, tree_work
 from fyke.plan.statistics import Statistics, condition_texts
 from fyke.plan.tree_shape import orient, show
 from fyke.techniques import Techniques
 
 # What reading an event costs, in nanoseconds: candidates, windows, roles, one level of every search.
-PER_EVENT = {"automaton": 70.0, "lazy_chain": 25.0, "lazy_tree": 30.0, "tree": 60.0}
-_CHOOSING = 12.0  # a lazy tree looks at every variable before it binds one
+PER_EVENT = {"automaton": 35.0, "lazy_chain": 25.0, "lazy_tree": 27.0, "tree": 120.0}
+_CHOOSING = 3.0  # a lazy tree looks at every variable before it binds one
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,23 @@ def _amount(value: float) -> str:
 
 
 def choose_plan(
-    asked: str, pushed: Pushed, techniques: Techniques, statistics: Statistics | None, output: str = "all"
+    asked: str,
+    pushed: Pushed,
+    techniques: Techniques,
+    statistics: Statistics | None,
+    output: str = "all",
+    *,
+    quick: bool = False,
 ) -> Choice:
-    """Return the engine for a query: the one asked for, or the cheapest of those that can run it."""
+    """Return the engine for a query: the one asked for, or the cheapest of those that can run it.
+
+    ``quick``: an engine that for reading the events alone needs longer than another one for everything is
+    left out.
+    """
     known = statistics or Statistics()
     options = sorted(
-        cost_engines(pushed, techniques, known, output), key=lambda o: (o.refused != "", o.work.cost)
+        cost_engines(pushed, techniques, known, output, quick=quick),
+        key=lambda o: (o.refused != "", o.work.cost),
     )
     engine = options[0].engine if asked == "auto" else asked
     best = next(option for option in options if option.engine == engine)
@@ -80,14 +92,19 @@ def choose_plan(
     return Choice(engine, techniques, tuple(options), known)
 
 
-def cost_engines(pushed: Pushed, techniques: Techniques, statistics: Statistics, output: str) -> list[Option]:
+def cost_engines(
+    pushed: Pushed, techniques: Techniques, statistics: Statistics, output: str, *, quick: bool = False
+) -> list[Option]:
     """Return every engine with its work for a query."""
     texts = condition_texts(pushed)
     models = [CostModel(alternative, statistics, texts) for alternative in pushed.alternatives]
     strategy = pushed.analysed.form.strategy
     asked_for = techniques.order is not None or techniques.tree is not None
-    found = []
+    found: list[Option] = []
     for engine in ("automaton", *LAZY_ENGINES, "tree"):
+        least = _total([], engine, statistics).cost
+        if quick and any(option.work.cost < least for option in found):
+            continue
         refused = ""
         fits = TREE_STRATEGIES if engine == "tree" else (Strategy.ANY,)
         if engine != "automaton" and strategy not in fits:
@@ -123,12 +140,14 @@ def _cost_automaton(models: Sequence[CostModel], techniques: Techniques, statist
     return Option("automaton", "", _total(works, "automaton", statistics))
 
 
-def _orders(models: Sequence[CostModel]) -> list[Found]:
-    return [best_order(model) for model in models]
+@lru_cache(maxsize=64)
+def model_order(model: CostModel) -> Found:
+    """Return the best order of a model, found once for all engines that ask."""
+    return best_order(model)
 
 
 def _cost_chain(models: Sequence[CostModel], techniques: Techniques, statistics: Statistics) -> Option:
-    found = _orders(models)
+    found = [model_order(model) for model in models]
     order = found[0].order if len(found) == 1 else None
     how = "; ".join(" ".join(each.order) for each in found[:4])
     return Option("lazy_chain", how, _total([f.work for f in found], "lazy_chain", statistics), order=order)
@@ -137,10 +156,16 @@ def _cost_chain(models: Sequence[CostModel], techniques: Techniques, statistics:
 def _cost_lazy_tree(models: Sequence[CostModel], techniques: Techniques, statistics: Statistics) -> Option:
     """A lazy tree finds about the best order by itself, and pays for the choice at every level."""
     works = [
-        replace(found.work, cost=found.work.cost + _CHOOSING * model.count * found.work.made + LEVEL)
-        for model, found in zip(models, _orders(models), strict=True)
+        replace(found.work, cost=_choosing(found.work, model))
+        for model, found in ((model, model_order(model)) for model in models)
     ]
     return Option("lazy_tree", "", _total(works, "lazy_tree", statistics))
+
+
+def _choosing(work: Work, model: CostModel) -> float:
+    """Return the cost of a search that gives up as soon as a variable has no candidate ([L] 7)."""
+    share = model.present_share()
+    return work.cost * (0.4 + 0.6 * share) + _CHOOSING * model.count * work.made * share
 
 
 def _cost_tree(models: Sequence[CostModel], techniques: Techniques, statistics: Statistics) -> Option:

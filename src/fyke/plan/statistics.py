@@ -66,7 +66,8 @@ class Statistics:
         return usual_selectivity(condition.expression) if found is None else float(found)
 
     def __str__(self) -> str:
-        lines = [f"statistics of {self.rows:,} rows, {_short(self.window_rows)} in a window"]
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        lines = [f"statistics of {rows}, {_short(self.window_rows)} in a window"]
         if not self.rows:
             lines = ["assumed statistics"]
         lines += [f"  {name}  {_short(rate)} a window" for name, rate in self.rates.items()]
