@@ -150,14 +150,19 @@ def explain(events: Events, query: str | Query, **options: Any) -> str:
     """Say in words what a query means and how :func:`match`, with the same options, would run it.
 
     Nothing runs: of a DataFrame only the schema is looked at, of a table also the first rows, for the
-    estimates of the plan and of those it was chosen from.
+    estimates of the plan and of those it was chosen from.  With the ``metrics`` of a run of the same query
+    it also says what that run has shown.
     """
+    metrics = options.pop("metrics", None)
+    _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after fyke.match(..., metrics=metrics)")
     call = _call(explain.__name__, query, options)
     source = call.source(events)
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
     plan = call.plan(source)
     plan = replace(plan, statistics=call.measured(plan, source))
-    return explain_plan(plan, rows_by=rows_by, asked=call.techniques)
+    return explain_plan(
+        plan, rows_by=rows_by, asked=call.techniques, observed=metrics.get() if metrics else None
+    )
 
 
 def statistics(events: Events, query: str | Query, **options: Any) -> Statistics:

@@ -56,7 +56,7 @@ class Techniques:
         input, from which on a better tree is searched for, and the share t of the cost that it must save
         (below zero: it is always rebuilt); None: never.
     chunk
-        The rows after which a join tree looks at its statistics; None: a few windows.
+        The rows after which a join tree looks at its statistics; None: a few windows, if they were work.
     """
 
     filter: bool = True
@@ -70,7 +70,7 @@ class Techniques:
     tree: Any = None
     propagation: str = "pull"
     pass_down: bool | None = None
-    thresholds: tuple[float, float, float] | None = (0.5, 0.5, 0.1)
+    thresholds: tuple[float, float, float] | None = (0.5, 0.5, 0.3)
     chunk: int | None = None
 
     def __post_init__(self) -> None:
@@ -108,7 +108,7 @@ class Techniques:
         if not three or not all(_is_number(each, (int, float)) for each in thresholds):  # type: ignore[attr-defined]
             raise OptionError(
                 f"technique 'thresholds' must be three numbers (p, i, t) or None, found {thresholds!r}",
-                remedy="Write thresholds=(0.5, 0.5, 0.1): changes of conditions and inputs, and the saving.",
+                remedy="Write thresholds=(0.5, 0.5, 0.3): changes of conditions and inputs, and the saving.",
             )
         object.__setattr__(self, "thresholds", tuple(thresholds))  # type: ignore[arg-type]
 

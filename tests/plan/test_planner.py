@@ -160,6 +160,16 @@ def test_explain_shows_the_plan_and_what_was_rejected() -> None:
     )
 
 
+def test_explain_compares_with_a_run() -> None:
+    for engine in ("auto", "tree", "automaton"):
+        metrics = fyke.Metrics()
+        fyke.match(events(), QUERY, time="t", type="kind", engine=engine, metrics=metrics)
+        text = fyke.explain(events(), QUERY, time="t", type="kind", engine=engine, metrics=metrics)
+        (line,) = [line for line in text.splitlines() if line.startswith("  observed")]
+        assert " partial matches a window, " in line
+        assert f"{metrics.get()['condition_evaluations']:,} conditions decided, planned anew 0 times" in line
+
+
 def test_explain_says_what_a_forced_engine_costs() -> None:
     text = fyke.explain(events(), QUERY, time="t", type="kind", engine="tree")
     assert "  chosen   tree (" in text

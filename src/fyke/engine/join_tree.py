@@ -34,6 +34,7 @@ class TreeCall:
         ranks: dict[str, int],
         reach: Array,
         limits: Limits,
+        rows: int = _ROWS,
     ) -> None:
         self.program: Program = tables.program
         self.candidates: Candidates = tables.candidates
@@ -51,7 +52,8 @@ class TreeCall:
         self.longest = _LONGEST * max(1, self.program.positives)
         self.found: list[MatchSet] = []
         self.matches = self.bindings = 0
-        self._lay_out([_ROWS] * len(self.widths))
+        self.done = False
+        self._lay_out([rows] * len(self.widths))
         self._make_output(_BINDINGS)
         self.world = pack_world(self._held())
 
@@ -114,7 +116,8 @@ class TreeCall:
             status = int(run_tree(self.world))
             self._drain()
             if status in (L.DONE, T.PAUSE):
-                return status == L.DONE
+                self.done = status == L.DONE
+                return self.done
             self._provide(status)
             self.world = pack_world(self._held())
 
@@ -158,6 +161,15 @@ class TreeCall:
         if self.matches > self.limits.matches:
             raise LimitReached("matches", int(self.found[-1].positions[-1]))
 
+    def work(self) -> int:
+        """Return how many pairs it has looked at and rows it has made."""
+        tried = self.cursor[T.AT_TRIED] + self.cursor[T.AT_STEPS]
+        return int(tried + self.buffers[:, T.BUFFER_MADE].sum())
+
+    def room(self) -> int:
+        """Return for how many rows its largest node has room."""
+        return int(self.buffers[:, T.BUFFER_CAPACITY].max())
+
     def left(self) -> Array:
         """Return the segments with what is not read yet."""
         segments, segment = self.segments.copy(), int(self.cursor[T.AT_SEGMENT])
@@ -174,7 +186,7 @@ class TreeCall:
         cursor = self.cursor
         return Counters(
             condition_evaluations=int(cursor[T.AT_EVALUATIONS]),
-            bindings_tried=int(cursor[T.AT_TRIED]),
+            bindings_tried=int(cursor[T.AT_TRIED] + (0 if self.done else cursor[T.AT_STEPS])),
             runs_created=int(self.buffers[:, T.BUFFER_MADE].sum()),
             peak_runs=int(cursor[T.AT_PEAK]),
             buffer_peak=8 * len(self.rows),

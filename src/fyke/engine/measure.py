@@ -45,29 +45,29 @@ def reach_of_rows(data: Data, segments: Array, kind: int, window: int, *, points
     return reach
 
 
-def in_window(sample: Sample, bit: int) -> float:
-    """Return how many candidates of a role a window holds, from a few windows."""
-    if sample.end <= sample.first:
-        return 0.0
+def in_windows(sample: Sample, bits: Sequence[int]) -> list[float]:
+    """Return how many candidates of each role a window holds, from a few windows."""
     rows = np.arange(sample.first, sample.end, max(1, (sample.end - sample.first) // 256))
-    rows = rows[sample.reach[Z.REACH_END, rows] > rows]
-    if len(rows) == 0:
-        return 0.0
-    ranks = sample.candidates.ranks[sample.candidates.rows[bit]]
     ends = sample.reach[Z.REACH_END, rows]
+    some = ends > rows
     # The last windows reach beyond what is known: leave them out if others are left.
-    whole = ends < sample.end
-    if whole.any():
-        rows, ends = rows[whole], ends[whole]
-    return float((ranks[ends] - ranks[rows]).mean())
+    whole = some & (ends < sample.end)
+    chosen = whole if whole.any() else some
+    if not chosen.any():
+        return [0.0] * len(bits)
+    rows, ends = rows[chosen], ends[chosen]
+    ranks, own = sample.candidates.ranks, np.array([[sample.candidates.rows[bit]] for bit in bits])
+    return [float(mean) for mean in (ranks[own, ends] - ranks[own, rows]).mean(axis=1)]
 
 
 def draw_selectivities(
-    alternative: Alternative, program: Program, sample: Sample, texts: Mapping[Condition, str]
+    alternative: Alternative, program: Program, sample: Sample, texts: Mapping[Condition, str], keys: RowKeys
 ) -> dict[str, float]:
-    """Return how often comparisons of two events hold for pairs in order and window."""
+    """Return how often comparisons of two events hold for pairs in order and window.
+
+    Pairs are drawn whatever other conditions say, so that the result does not depend on the current plan.
+    """
     found = {}
-    keys = RowKeys(sample.data)
     for number, condition in enumerate(alternative.conditions):
         code = program.code[number]
         if len(code) != 1 or code[0][0] not in (L.COMPARE_LOADS_I, L.COMPARE_LOADS_F):
@@ -99,7 +99,7 @@ def _draw(sample: Sample, role: int, other: int, order: int) -> tuple[Array, Arr
     """Return random pairs of candidates, the second one behind (1), in front of (-1) or around the first."""
     rng = np.random.default_rng(_SEED)
     own = sample.candidates.of(role)
-    own = own[(own >= sample.first) & (own < sample.end)]
+    own = own[np.searchsorted(own, sample.first) : np.searchsorted(own, sample.end)]
     theirs = sample.candidates.of(other)
     if len(own) == 0 or len(theirs) == 0:
         return own[:0], own[:0]

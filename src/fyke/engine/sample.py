@@ -12,9 +12,10 @@ from fyke.engine.engine import Engine
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.lazy_tables import find_candidates
-from fyke.engine.measure import Sample, draw_selectivities, in_window, reach_of_rows
+from fyke.engine.measure import Sample, draw_selectivities, in_windows, reach_of_rows
 from fyke.engine.order import order_rows, times
 from fyke.engine.prepare import prepare
+from fyke.engine.tree_tables import RowKeys
 from fyke.language.ast import WindowKind
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics, condition_texts
@@ -56,13 +57,14 @@ def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0) -> Statistics:
     length = min(plan.pushed.analysed.window or 0, 2**63 - 1)
     reach = reach_of_rows(data, segments, kind, length, points=plan.pushed.analysed.schema.points)
     sample = Sample(data, find_candidates(data, roles), reach, 0, rows.num_rows)
-    rates: dict[str, float] = {}
-    for (_, name), bit in plan.pushed.roles_of.items():
-        rates[name] = scale * in_window(sample, bit)
+    names = [name for _, name in plan.pushed.roles_of]
+    found = in_windows(sample, list(plan.pushed.roles_of.values()))
+    rates = {name: scale * rate for name, rate in zip(names, found, strict=True)}
     texts = condition_texts(plan.pushed)
     selectivities: dict[str, float] = {}
+    keys = RowKeys(data)
     for alternative, program in zip(plan.pushed.alternatives, engine.programs, strict=True):
-        selectivities |= draw_selectivities(alternative, program, sample, texts)
+        selectivities |= draw_selectivities(alternative, program, sample, texts, keys)
     held = reach[Z.REACH_END, : rows.num_rows] - np.arange(rows.num_rows)
     return Statistics(rates, selectivities, scale * float(held.mean()), rows.num_rows)
 

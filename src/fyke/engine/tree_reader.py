@@ -21,7 +21,7 @@ from fyke.engine.kernels import tree_layout as T
 from fyke.engine.kernels.arrays import Array, Data
 from fyke.engine.lazy_tables import Candidates, find_candidates
 from fyke.engine.matchset import MatchSet, concat
-from fyke.engine.measure import Sample, draw_selectivities, in_window, reach_of_rows
+from fyke.engine.measure import Sample, draw_selectivities, in_windows, reach_of_rows
 from fyke.engine.program import Program
 from fyke.engine.state import Counters
 from fyke.engine.tree_tables import RowKeys, TreeOptions, TreeTables
@@ -34,8 +34,9 @@ from fyke.plan.search import best_tree
 from fyke.plan.statistics import Statistics, condition_texts
 from fyke.plan.tree_shape import Shape, orient, restrict
 
-_CHUNK_WINDOWS, _LEAST_CHUNK = 8, 2_048
-_ENOUGH = 64  # decisions from which on a condition's selectivity is believed
+_CHUNK_WINDOWS, _LEAST_CHUNK, _ROWS = 8, 2_500, 256
+_WORTH = 150_000  # pairs and rows of work that a look at the statistics, and a search, may be lost on
+_ENOUGH = 200  # decisions from which on a condition's selectivity is believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +109,18 @@ class TreeReader:
         if number not in self.shapes:
             self._begin(number, segments, given)
         call, found = self._call(number, segments, given), []
-        seen = np.zeros_like(call.observed)
+        seen, work = np.zeros_like(call.observed), 0
         while not call.advance():
+            if self.plan.techniques.chunk is None and call.work() - work < _WORTH:
+                continue
             if self._replans(number, call, call.observed - seen, given):
                 counters.replans += 1
                 counters.merge(call.counters())
                 found.append(call.result())
-                call = self._call(number, call.left(), given)
-                seen = np.zeros_like(call.observed)
+                call = self._call(number, call.left(), given, call.room())
+                seen, work = np.zeros_like(call.observed), 0
             else:
-                seen = call.observed.copy()
+                seen, work = call.observed.copy(), call.work()
         counters.merge(call.counters())
         return concat([*found, call.result()])
 
@@ -128,8 +131,8 @@ class TreeReader:
         end = min(first + max(given.chunk, _LEAST_CHUNK), given.data.events.shape[1])
         sample = Sample(given.data, given.candidates, given.reach, first, end)
         if known is None:
-            texts = draw_selectivities(alternative, self.programs[number], sample, self.texts)
-            known = Statistics(self._rates(number, sample), texts, 0.0, end - first)
+            drawn = self._drawn(number, sample, given)
+            known = Statistics(self._rates(number, sample), drawn, 0.0, end - first)
         self.statistics[number] = known
         names = [variable.name for variable in alternative.variables]
         asked = self.plan.techniques.tree
@@ -143,8 +146,13 @@ class TreeReader:
         return CostModel(self.alternatives[number], self.statistics[number], self.texts)
 
     def _rates(self, number: int, sample: Sample) -> dict[str, float]:
+        names = [variable.name for variable in self.alternatives[number].variables]
         roles = self.programs[number].roles
-        return {v.name: in_window(sample, roles[v.name]) for v in self.alternatives[number].variables}
+        return dict(zip(names, in_windows(sample, [roles[name] for name in names]), strict=True))
+
+    def _drawn(self, number: int, sample: Sample, given: _Input) -> dict[str, float]:
+        alternative, program = self.alternatives[number], self.programs[number]
+        return draw_selectivities(alternative, program, sample, self.texts, given.keys)
 
     def _replans(self, number: int, call: TreeCall, decided: Array, given: _Input) -> bool:
         """Look at what a tree has observed in its last chunk; say whether it is to be rebuilt."""
@@ -157,6 +165,8 @@ class TreeReader:
             tried, held = int(decided[k, 0]), int(decided[k, 1])
             if tried >= _ENOUGH:
                 selectivities[self.texts[condition]] = min(1.0, (held + 0.5) / tried)
+        # Decisions depend on those made before them, and so on the tree; pairs drawn at random do not.
+        selectivities |= self._drawn(number, sample, given)
         new = Statistics(self._rates(number, sample), selectivities, 0.0, given.chunk)
         if not self.thresholds.exceeded(self.statistics[number], new):
             return False
@@ -168,7 +178,7 @@ class TreeReader:
         self.shapes[number] = shape
         return True
 
-    def _call(self, number: int, segments: Array, given: _Input) -> TreeCall:
+    def _call(self, number: int, segments: Array, given: _Input, rows: int = _ROWS) -> TreeCall:
         techniques = self.plan.techniques
         options = TreeOptions(
             techniques.propagation == "pull",
@@ -187,7 +197,7 @@ class TreeReader:
             given.keys,
             options,
         )
-        return TreeCall(tables, segments, given.data, given.ranks, given.reach, self.plan.limits)
+        return TreeCall(tables, segments, given.data, given.ranks, given.reach, self.plan.limits, rows)
 
     def _passed_down(self, number: int) -> str | None:
         """Return the variable that conditions with the triggering event are passed down to, if any."""

@@ -28,6 +28,7 @@ class RowKeys:
     places: dict[tuple[str, int], int] = field(default_factory=dict)
     parts: list[Array] = field(default_factory=list)
     integers: Array | None = None
+    joined: Array | None = None
 
     def place(self, store: str, column: int) -> int:
         """Return where the keys of a column begin."""
@@ -44,6 +45,7 @@ class RowKeys:
                     self._integers()[column], self.data.valid_i[column], everything, T.NULL_KEY, keys
                 )
             self.parts.append(keys)
+            self.joined = None
         return self.places[store, column]
 
     def _integers(self) -> Array:
@@ -57,7 +59,9 @@ class RowKeys:
 
     def array(self) -> Array:
         """Return all keys."""
-        return np.concatenate([*self.parts, np.zeros(1, np.int64)])
+        if self.joined is None:
+            self.joined = np.concatenate([*self.parts, np.zeros(1, np.int64)])
+        return self.joined
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fyke.language.ast import Expression, Strategy
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
@@ -21,10 +23,17 @@ _READS = {
 }
 
 
-def explain_plan(plan: Plan, *, rows_by: str, asked: Techniques | None = None) -> str:
+def explain_plan(
+    plan: Plan,
+    *,
+    rows_by: str,
+    asked: Techniques | None = None,
+    observed: Mapping[str, float] | None = None,
+) -> str:
     """Return the explanation of a plan; ``rows_by`` says who evaluates what one row decides.
 
-    ``asked``: the techniques as the user gave them, before a planner filled them in.
+    ``asked``: the techniques as the user gave them, before a planner filled them in; ``observed``: the
+    metrics of a run of the same plan.
     """
     pushed = plan.pushed
     analysed = pushed.analysed
@@ -36,14 +45,22 @@ def explain_plan(plan: Plan, *, rows_by: str, asked: Techniques | None = None) -
         lines += _alternative(alternative)
     lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(pushed)]
     lines += ["", *_title("matching"), *_matching(plan)]
-    lines += ["", *_title("cost"), *_costs(plan, asked or plan.techniques)]
+    lines += ["", *_title("cost"), *_costs(plan, asked or plan.techniques, observed or {})]
     return "\n".join(lines)
 
 
-def _costs(plan: Plan, asked: Techniques) -> list[str]:
-    """Return what every engine is expected to cost, and from what that was estimated."""
+def _costs(plan: Plan, asked: Techniques, observed: Mapping[str, float]) -> list[str]:
+    """Return what every engine is expected to cost, what a run has shown, and the statistics behind it."""
     choice = choose_plan(plan.engine, plan.pushed, asked, plan.statistics, plan.output)
     lines = [f"  chosen   {choice.chosen}"]
+    if observed:
+        windows = max(1.0, observed["events_read"] / max(1.0, choice.statistics.window_rows))
+        made = observed["runs_created"] / windows
+        lines.append(
+            f"  observed {made:.3g} partial matches a window, {choice.chosen.work.made:.3g} were expected; "
+            f"{observed['condition_evaluations']:,} conditions decided, "
+            f"planned anew {observed['replans']} times"
+        )
     lines += [f"  rejected {option}" for option in choice.options if option is not choice.chosen]
     return lines + [f"  {line}" for line in str(choice.statistics).splitlines()]
 
