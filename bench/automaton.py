@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import fyke
 from bench import floors
 from bench.foundation import ASOF, SEQUENCE, stream
-from bench.report import Line, interleaved, show
+from bench.report import Line, interleaved, keep_memory, show
 from fyke.datasets import chemo, stocks
 
 TEMPLATE = """
@@ -142,6 +142,7 @@ def beside_duckdb(case: Case, times: int = 5) -> list[Line]:
 def main(*, small: bool = False) -> bool:
     """Run the benchmark; return whether every bar holds."""
     pa.set_cpu_count(1)
+    keep_memory()
     measured = cases(small=small)
     lines = [beside_floor(case) for case in measured]
     return show("automaton", [*lines, *beside_duckdb(measured[0])])

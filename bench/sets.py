@@ -12,7 +12,7 @@ import fyke
 from bench import robust_shapes
 from bench.foundation import stream
 from bench.measure import Measured, Variant, in_turn, run
-from bench.report import Line, show
+from bench.report import Line, keep_memory, show
 from bench.robust_shapes import Shape
 
 LETTERS = "ABCDEFGHIJ"
@@ -175,6 +175,7 @@ def _bound(matches: pa.Table) -> set[str]:
 def main() -> bool:
     """Run the benchmark; return whether every bar holds."""
     pa.set_cpu_count(1)
+    keep_memory()
     lines = permutations() + both_phases()
     lines += [line for shape in robust_shapes.shapes() for line in robust(shape)]
     return show("sets", lines)

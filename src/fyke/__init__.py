@@ -20,10 +20,12 @@ from fyke.api import enumerate_matches, explain, match, match_batches, matcher, 
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
 from fyke.language.query import Query
-from fyke.language.sase import parse
+from fyke.language.relational import RelationalQuery
+from fyke.language.text import parse
 from fyke.limits import Limits
 from fyke.metrics import Metrics, RejectedRowsWarning
 from fyke.plan.statistics import Statistics
+from fyke.program import Program, program
 from fyke.spark.session import prefer_own_interpreter
 from fyke.techniques import Techniques
 
@@ -33,8 +35,10 @@ __all__ = [
     "FykeError",
     "Limits",
     "Metrics",
+    "Program",
     "Query",
     "RejectedRowsWarning",
+    "RelationalQuery",
     "Statistics",
     "Techniques",
     "enumerate_matches",
@@ -44,6 +48,7 @@ __all__ = [
     "matcher",
     "parse",
     "pattern",
+    "program",
     "reference",
     "rejected",
     "statistics",

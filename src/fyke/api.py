@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fyke.engine.clock import Clock
 from fyke.engine.compressed import builder_of, check_compressed, enumerate_batch
@@ -21,9 +19,10 @@ from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
 from fyke.language.ast import Expression, Strategy
 from fyke.language.query import Query
-from fyke.language.sase import parse
+from fyke.language.relational import RelationalQuery
+from fyke.language.text import AnyQuery, parse
 from fyke.limits import Limits
-from fyke.metrics import Metrics, RejectedRowsWarning
+from fyke.metrics import Metrics
 from fyke.pattern.analyse import analyse
 from fyke.pattern.schema import EventSchema, make_schema, unite_columns
 from fyke.plan.choose_engine import choose_engine
@@ -35,6 +34,15 @@ from fyke.plan.statistics import Statistics
 from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
+from fyke.streams import (
+    Given,
+    RelationalCall,
+    columns_of,
+    described,
+    relational_call,
+    timed,
+    without_time,
+)
 from fyke.techniques import Techniques
 
 ENGINES = ("auto", "automaton", *LAZY_ENGINES, "tree")
@@ -46,7 +54,7 @@ Events = Any  # DataFrame | pa.Table | Mapping[str, DataFrame | pa.Table]
 
 def match(
     events: Events,
-    query: str | Query,
+    query: str | AnyQuery,
     *,
     time: str | Sequence[str],
     type: str | None = None,
@@ -60,7 +68,7 @@ def match(
     statistics: Statistics | None = None,
     metrics: Metrics | None = None,
 ) -> Any:
-    """Find the matches of a pattern query.
+    """Find the matches of a pattern query, or the result of a relational one.
 
     Parameters
     ----------
@@ -68,7 +76,8 @@ def match(
         A Spark DataFrame (classic or Connect), a :class:`pyarrow.Table`, which needs no JVM, or a dict
         ``{type: events}`` of either kind, whose schemas may differ.
     query
-        The text of a query, or a :class:`fyke.Query`.
+        The text of a query, in either language, or a :class:`fyke.Query` or
+        :class:`fyke.RelationalQuery`.
     time
         The column that says when an event happened: timestamp, date or integer; or a pair
         ``(start, end)`` for events that last.
@@ -110,6 +119,8 @@ def match(
     call = _Call(
         query, time, type, tie_breaker, output, engine, limits, techniques, time_unit, functions, statistics
     )
+    if isinstance(call.query, RelationalQuery):
+        return call.relational(events).run(metrics)
     source = call.source(events)
     plan = call.plan(source)
     if isinstance(source.events, pa.Table):
@@ -117,7 +128,7 @@ def match(
     return spark_batch.match_frame(source.events, plan, metrics.observe() if metrics is not None else None)
 
 
-def match_batches(table: pa.Table, query: str | Query, **options: Any) -> Iterator[pa.RecordBatch]:
+def match_batches(table: pa.Table, query: str | AnyQuery, **options: Any) -> Iterator[pa.RecordBatch]:
     """Yield what :func:`match` returns for a table, with the same options, in batches of bounded size.
 
     A lazy engine searches on only when a batch has been taken: a billion matches need no more memory
@@ -126,6 +137,9 @@ def match_batches(table: pa.Table, query: str | Query, **options: Any) -> Iterat
     other engines all matches are found first.
     """
     call = _call(match_batches.__name__, query, options)
+    if isinstance(call.query, RelationalQuery):
+        yield from match(table, call.query, **options).to_batches()
+        return
     source = call.source(table)
     if not isinstance(source.events, pa.Table):
         raise InputError(
@@ -133,7 +147,7 @@ def match_batches(table: pa.Table, query: str | Query, **options: Any) -> Iterat
             remedy="On Spark use fyke.match: there results are streams of batches already.",
         )
     plan = call.plan(source)
-    events, _ = _timed(source.events, source.schema, warn=True)
+    events, _ = timed(source.events, source.schema, warn=True)
     rows = prepare(events, plan.pushed, whole_input=True)
     warm_up(plan)
     engine, builder = Engine(plan), builder_of(plan)
@@ -146,7 +160,7 @@ def match_batches(table: pa.Table, query: str | Query, **options: Any) -> Iterat
             yield from builder.rows(found).to_batches()
 
 
-def explain(events: Events, query: str | Query, **options: Any) -> str:
+def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
     """Say in words what a query means and how :func:`match`, with the same options, would run it.
 
     Nothing runs: of a DataFrame only the schema is looked at, of a table also the first rows, for the
@@ -156,6 +170,8 @@ def explain(events: Events, query: str | Query, **options: Any) -> str:
     metrics = options.pop("metrics", None)
     _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after fyke.match(..., metrics=metrics)")
     call = _call(explain.__name__, query, options)
+    if isinstance(call.query, RelationalQuery):
+        return call.relational(events).explain()
     source = call.source(events)
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
     plan = call.plan(source)
@@ -165,13 +181,18 @@ def explain(events: Events, query: str | Query, **options: Any) -> str:
     )
 
 
-def statistics(events: Events, query: str | Query, **options: Any) -> Statistics:
+def statistics(events: Events, query: str | AnyQuery, **options: Any) -> Statistics:
     """Return how often the events of a query occur and how often its conditions hold.
 
     The earliest rows are looked at, 5,000 of them; of a DataFrame this runs a Spark job.  Options are
     those of :func:`match`, which takes the result.
     """
     call = _call(statistics.__name__, query, options)
+    if isinstance(call.query, RelationalQuery):
+        raise OptionError(
+            "statistics are of pattern queries, and this one has no PATTERN",
+            remedy="Leave them out: relational queries are planned by Spark.",
+        )
     source = call.source(events)
     plan = replace(call.plan(source), engine="automaton")
     if isinstance(source.events, pa.Table):
@@ -179,7 +200,7 @@ def statistics(events: Events, query: str | Query, **options: Any) -> Statistics
     return measure_rows(plan, spark_prepare.first_rows(source.events, plan.pushed, SAMPLE_ROWS))
 
 
-def _call(name: str, query: str | Query, options: Mapping[str, Any]) -> _Call:
+def _call(name: str, query: str | AnyQuery, options: Mapping[str, Any]) -> _Call:
     """Return the checked arguments of a function that takes the options of :func:`match`, but no metrics."""
     names = list(inspect.signature(match).parameters)[2:-1]
     unknown = [option for option in options if option not in names]
@@ -189,7 +210,7 @@ def _call(name: str, query: str | Query, options: Mapping[str, Any]) -> _Call:
     return _Call(query, *{**dict.fromkeys(names), **defaults, **options}.values())
 
 
-def matcher(query: str | Query, **options: Any) -> Callable[[Events], Any]:
+def matcher(query: str | AnyQuery, **options: Any) -> Callable[[Events], Any]:
     """Return ``match`` with everything but the events, for ``frame.transform(fyke.matcher(...))``."""
     limits = options.get("limits")
     _check_kind("limits", limits, Limits | None, "limits=fyke.Limits(runs=10_000)")
@@ -203,12 +224,12 @@ def rejected(events: Events, *, time: str | Sequence[str]) -> Any:
         schema = make_schema(spark_prepare.arrow_columns(events), time=time)
         return spark_prepare.rejected(events, schema.time)
     if isinstance(events, pa.Table):
-        schema = make_schema(_columns(events), time=time)
-        return events.filter(_without_time(events, schema))
+        schema = make_schema(columns_of(events), time=time)
+        return events.filter(without_time(events, schema))
     if isinstance(events, Mapping):
         return {name: rejected(each, time=time) for name, each in events.items()}
     raise InputError(
-        f"events must be a DataFrame, a pyarrow.Table or a dict of these, found {_described(events)}"
+        f"events must be a DataFrame, a pyarrow.Table or a dict of these, found {described(events)}"
     )
 
 
@@ -222,7 +243,7 @@ def enumerate_matches(compressed: Any) -> Any:
         return spark_batch.enumerate_frame(compressed)
     if not isinstance(compressed, pa.Table):
         raise InputError(
-            f"enumerate_matches takes a DataFrame or a pyarrow.Table, found {_described(compressed)}"
+            f"enumerate_matches takes a DataFrame or a pyarrow.Table, found {described(compressed)}"
         )
     check_compressed(compressed.schema)
     return (each for batch in compressed.to_batches() for each in enumerate_batch(batch))
@@ -241,7 +262,7 @@ class _Call:
 
     def __init__(
         self,
-        query: str | Query,
+        query: str | AnyQuery,
         time: str | Sequence[str],
         type_column: str | None,
         tie_breaker: str | Sequence[str] | None,
@@ -276,6 +297,20 @@ class _Call:
         for name, function in self.functions.items():
             compile_external(name, function, self.arities[name])
 
+        self.engine = engine
+
+    def relational(self, events: Events) -> RelationalCall:
+        """Return the call of a relational query, which takes the options that have a meaning for it."""
+        for name, given, only in (("output", self.output, "all"), ("engine", self.engine, "auto")):
+            if given != only:
+                raise OptionError(
+                    f"{name}={given!r} has a meaning for patterns, and this query has none",
+                    remedy=f"Leave {name} out.",
+                )
+        assert isinstance(self.query, RelationalQuery)
+        streams = Given(events, time=self.time, type_column=self.type_column)
+        return relational_call(streams, self.query, time_unit=self.time_unit, limits=self.limits)
+
     def source(self, events: Events) -> _Source:
         """Return the events as one table or DataFrame with a checked schema."""
         inputs = list(events.values()) if isinstance(events, Mapping) else [events]
@@ -288,15 +323,15 @@ class _Call:
             if all(is_frame(each) for each in events.values()):
                 return self._united(events, spark_prepare.arrow_columns, spark_prepare.unite)
             if all(isinstance(each, pa.Table) for each in events.values()):
-                return self._united(events, lambda table: _columns(in_plain_types(table)), _unite_tables)
+                return self._united(events, columns_of, _unite_tables)
         if is_frame(events):
             return _Source(events, self._schema(spark_prepare.arrow_columns(events), self.type_column))
         if isinstance(events, pa.Table):
             table = in_plain_types(events)
-            return _Source(table, self._schema(_columns(table), self.type_column))
+            return _Source(table, self._schema(columns_of(table), self.type_column))
         raise InputError(
             "events must be a Spark DataFrame, a pyarrow.Table, or a dict of one of these, "
-            f"found {_described(events)}",
+            f"found {described(events)}",
             remedy="Turn a pandas DataFrame into a table with pyarrow.Table.from_pandas(frame).",
         )
 
@@ -334,22 +369,24 @@ class _Call:
 
     def plan(self, source: _Source) -> Plan:
         """Analyse the query against the source and split it into what rows decide and what matching does."""
-        if self.output == "compressed" and self.query.returns is not None:
+        query = self.query
+        assert isinstance(query, Query)
+        if self.output == "compressed" and query.returns is not None:
             raise OptionError(
                 "output='compressed' holds the events of matches, and the query has RETURN",
                 remedy="Leave RETURN out, and compute from the rows of fyke.enumerate_matches(...).",
             )
         if isinstance(source.events, pa.Table):
-            analysed = analyse(self.query, source.schema, self.limits, functions=self.arities)
+            analysed = analyse(query, source.schema, self.limits, functions=self.arities)
             pushed = push_down(analysed, self.output, self.techniques)
             types = derived_types(pushed)
         else:
             frame = source.events
 
             def infer(expression: Expression, _: tuple[str, ...]) -> pa.DataType | None:
-                return spark_prepare.infer_type(frame, expression, self.query.text)
+                return spark_prepare.infer_type(frame, expression, query.text)
 
-            analysed = analyse(self.query, source.schema, self.limits, infer=infer, functions=self.arities)
+            analysed = analyse(query, source.schema, self.limits, infer=infer, functions=self.arities)
             pushed = push_down(analysed, self.output, self.techniques)
             types = spark_prepare.derived_types(frame, pushed)
         engine = choose_engine(self.engine, pushed, self.techniques)
@@ -366,15 +403,12 @@ class _Call:
         """Return what is known of the data: what was given, or what the first rows of a table show."""
         if self.statistics is not None or not isinstance(source.events, pa.Table):
             return self.statistics
-        missing = _without_time(source.events, source.schema)
-        return measure_table(
-            plan, source.events.filter(pc.invert(missing)) if pc.any(missing).as_py() else source.events
-        )
+        return measure_table(plan, timed(source.events, source.schema, warn=False)[0])
 
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:
     clock = Clock()
-    table, rejected_rows = _timed(source.events, source.schema, warn=metrics is None)
+    table, rejected_rows = timed(source.events, source.schema, warn=metrics is None)
     rows = prepare(table, plan.pushed, whole_input=True)
     clock.lap("prepare")
     warm_up(plan)
@@ -386,22 +420,6 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
         found.counters.events_filtered = table.num_rows - rows.num_rows
         metrics.set_counters(source.events.num_rows, rejected_rows, found.counters, clock)
     return result
-
-
-def _timed(table: pa.Table, schema: EventSchema, *, warn: bool) -> tuple[pa.Table, int]:
-    """Leave out rows without a time; say so if nobody counts them."""
-    missing = _without_time(table, schema)
-    count = int(pc.sum(missing).as_py() or 0)
-    if count == 0:
-        return table, 0
-    if warn:
-        warnings.warn(
-            f"{count} of {table.num_rows} rows have no time, or end before they start, and were rejected; "
-            "fyke.rejected(events, time=...) returns them",
-            RejectedRowsWarning,
-            stacklevel=4,
-        )
-    return table.filter(pc.invert(missing)), count
 
 
 def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataType], kind: str) -> pa.Table:
@@ -417,17 +435,6 @@ def _unite_tables(tables: Mapping[str, pa.Table], columns: Mapping[str, pa.DataT
         }
         parts.append(pa.table({**arrays, kind: pa.repeat(pa.scalar(name), table.num_rows)}))
     return pa.concat_tables(parts)
-
-
-def _columns(table: pa.Table) -> dict[str, pa.DataType]:
-    return dict(zip(table.schema.names, table.schema.types, strict=True))
-
-
-def _without_time(table: pa.Table, schema: EventSchema) -> pa.Array:
-    if schema.points:
-        return pc.is_null(table.column(schema.end))
-    in_order = pc.less_equal(table.column(schema.start), table.column(schema.end))
-    return pc.invert(pc.fill_null(in_order, False))
 
 
 def _check_option(name: str, value: str, allowed: Sequence[str]) -> None:
@@ -446,10 +453,10 @@ def _check_kind(name: str, value: object, kind: Any, example: str) -> None:
         )
 
 
-def _parsed(query: object, limits: Limits) -> Query:
+def _parsed(query: object, limits: Limits) -> AnyQuery:
     if isinstance(query, str):
         return parse(query, limits)
-    if isinstance(query, Query):
+    if isinstance(query, (Query, RelationalQuery)):
         return query
     raise OptionError(
         f"query must be a text or a fyke.Query, found {query!r:.60}",
@@ -464,12 +471,3 @@ def _arity(name: str, function: Callable[..., float]) -> int:
             f"function {name!r} takes {count} arguments; one to {MAX_ARGUMENTS} numbers are possible"
         )
     return count
-
-
-def _described(events: object) -> str:
-    if isinstance(events, Mapping):
-        return (
-            f"a dict of {', '.join(sorted({type(each).__name__ for each in events.values()})) or 'nothing'}"
-        )
-    kind = type(events)
-    return f"a {kind.__module__.partition('.')[0]} {kind.__name__}"

@@ -126,6 +126,10 @@ class UnknownAttributeError(UnknownNameError):
     """An attribute that the events of a variable do not have."""
 
 
+class AmbiguousNameError(QueryError):
+    """A name that stands for an attribute of more than one stream."""
+
+
 class UnknownFunctionError(UnknownNameError):
     """A function that is neither built in nor registered."""
 
@@ -200,6 +204,14 @@ class QueryTooLargeError(QueryError):
 
 class OutputNameError(QueryError):
     """Two columns of the result would have one name."""
+
+
+class LabelError(QueryError):
+    """A query of a program without a label, or with one that another query has."""
+
+
+class CycleError(QueryError):
+    """Labelled queries that need one another's results before their own."""
 
 
 class UnsupportedQueryError(QueryError):

@@ -23,6 +23,8 @@ RANKS = {
     "engine": 5,
     "spark": 6,
     "reference": 7,
+    "streams": 8,
+    "program": 8,
     "api": 8,
     "metrics": 8,
     "": 8,  # fyke/__init__.py
@@ -216,7 +218,8 @@ def _public(node: ast.Module | ast.ClassDef) -> Iterator[Function | ast.ClassDef
 
 def _reads_grammar(node: ast.ClassDef) -> bool:
     """Say whether the methods of a class are the grammar rules of their names, described there."""
-    return any(isinstance(kind, ast.Name) and kind.id.startswith("Transformer") for kind in node.bases)
+    readers = ("Transformer_NonRecursive", "ExpressionReader", "ClauseReader")
+    return any(isinstance(kind, ast.Name) and kind.id in readers for kind in node.bases)
 
 
 def _documented(node: Function | ast.ClassDef) -> bool:

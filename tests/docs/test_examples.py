@@ -11,6 +11,7 @@ import pytest
 from tests.docs.blocks import ROOT
 
 EXAMPLES = [
+    pytest.param("cash_registers.py", ["--days", "2"], r"2 slumps, 2 planted"),
     pytest.param("logins_under_attack.py", ["--accounts", "200"], r"4 break-ins"),
     pytest.param("market_trend.py", ["--rows", "20000"], r"[1-9]\d* trends"),
     pytest.param(

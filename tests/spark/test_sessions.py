@@ -72,6 +72,12 @@ def test_spark_connect() -> None:
             fyke.match(frame, "PATTERN A a WHERE {{ no_such(a.k) > 1 }}", **OPTIONS)
         except fyke.FykeError as error:
             assert "unknown function 'no_such'" in str(error)
+        join = "SELECT a.t AS x, b.`x.y` AS y FROM [RANGE 3 SEC] A AS a; B AS b WHERE [k]"
+        counts = "SELECT k, COUNT(*) AS n FROM [RANGE 4 SEC SLIDE 2] A WHERE [k]"
+        for query in (join, counts):
+            expected = fyke.match(events, query, time_unit="s", **OPTIONS)
+            found = fyke.match(frame, query, time_unit="s", **OPTIONS)
+            assert rows(found.toArrow()) == rows(expected), query
         print("connected")
         spark.stop()
         """,

@@ -25,7 +25,7 @@ from fyke.language.ast import WindowKind
 from fyke.limits import Limits
 
 _RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 1 << 15, 1 << 16, 64, 1 << 15
-_FOUND = 1 << 12
+_FOUND, _PIECE = 1 << 12, 1 << 20
 _NODE_BYTES, _BINDING_BYTES = 8 * L.NODE_SIZE, 16
 
 
@@ -47,33 +47,30 @@ class Feed:
 
 
 class _Found:
-    """Matches taken out of the kernel's arrays, in arrays that double as they fill."""
+    """Matches taken out of the kernel's arrays."""
 
     def __init__(self) -> None:
         self.count = self.bindings = 0
-        self.positions, self.variables = np.empty(_FOUND, np.int64), np.empty(_FOUND, np.int64)
-        self.offsets = np.zeros(_FOUND, np.int64)
+        self.pieces: list[tuple[Matches, int, int]] = []
 
     def append(self, matches: Matches, count: int, bindings: int) -> None:
-        """Take over what the kernel has written."""
-        if self.bindings + bindings > len(self.positions):
-            size = max(2 * len(self.positions), self.bindings + bindings)
-            self.positions = _longer(self.positions, self.bindings, size)
-            self.variables = _longer(self.variables, self.bindings, size)
-        if self.count + count + 1 > len(self.offsets):
-            size = max(2 * len(self.offsets), self.count + count + 1)
-            self.offsets = _longer(self.offsets, self.count + 1, size)
-        append_bindings(matches.bindings, bindings, self.positions, self.variables, self.bindings)
-        append_offsets(matches.offsets, count, self.offsets, self.count, self.bindings)
+        """Take over what the kernel has written, with the arrays."""
+        self.pieces.append((matches, count, bindings))
         self.count += count
         self.bindings += bindings
 
     def matches(self) -> MatchSet:
-        """Return them as a set."""
+        """Return them as one set."""
         if self.count == 0:
             return no_matches()
-        n, m = self.bindings, self.count
-        return MatchSet(self.positions[:n], self.variables[:n], self.offsets[: m + 1], np.zeros(m, np.int64))
+        positions, variables = np.empty(self.bindings, np.int64), np.empty(self.bindings, np.int64)
+        offsets = np.zeros(self.count + 1, np.int64)
+        matches = bindings = 0
+        for piece, count, filled in self.pieces:
+            append_bindings(piece.bindings, filled, positions, variables, bindings)
+            append_offsets(piece.offsets, count, offsets, matches, bindings)
+            matches, bindings = matches + count, bindings + filled
+        return MatchSet(positions, variables, offsets, np.zeros(self.count, np.int64))
 
 
 class AutomatonCall:
@@ -175,22 +172,18 @@ class AutomatonCall:
         if self.compressed:
             self._write_graphs(world)
             return world
-        while True:
-            status = write_matches(world)
-            written = self._drain()
-            if status == L.DONE:
-                return world
+        while (status := write_matches(world)) != L.DONE:
             head = self.nodes[self.heads[self.cursor[L.CURSOR_HEAD]]]
             if status == L.LIMIT_MATCHES:
                 raise LimitReached("matches", int(head[L.NODE_EVENT]))
             if status == L.NEED_SCRATCH:
-                self.path = np.zeros(2 * head[L.NODE_DEPTH] + 2, np.int64)
+                self.path = np.zeros(4 * head[L.NODE_DEPTH] + 4, np.int64)
                 self.branches = np.zeros(4 * head[L.NODE_UNIONS] + 4, np.int64)
-                world = self.world(feed.segments, self.matches)
-            elif not written:
-                longest = 2 * len(self.matches.bindings)
-                self.matches = Matches(np.zeros((longest, 2), np.int64), self.matches.offsets)
-                world = self.world(feed.segments, self.matches)
+            else:
+                self._drain()
+                self.matches = _room_for(min(2 * len(self.matches.bindings), _PIECE), int(head[L.NODE_DEPTH]))
+            world = self.world(feed.segments, self.matches)
+        return world
 
     def _write_graphs(self, world: Any) -> None:
         """Take the matches noted so far out of the buffer as graphs."""
@@ -231,23 +224,20 @@ class AutomatonCall:
             feed.segments[:, 4] = np.searchsorted(segment[order], numbers, side="right")
             self.cursor[L.CURSOR_NODES] = count
             self.cursor[L.CURSOR_LOADED] = len(integers)
-        self.matches = Matches(np.empty((_BINDINGS, 2), np.int64), np.zeros(_BINDINGS, np.int64))
+        self.matches = _room_for(_BINDINGS, 0)
 
-    def _drain(self) -> bool:
-        """Take the matches written so far out of the kernel's arrays; say whether there were any."""
+    def _drain(self) -> None:
+        """Take over the matches written so far, with the arrays they are in."""
         count, bindings = int(self.cursor[L.CURSOR_MATCHES]), int(self.cursor[L.CURSOR_BINDINGS])
         self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
-        if count == 0:
-            return False
         if (self.found.bindings + bindings) * _BINDING_BYTES > self.limits.buffer_bytes:
             raise LimitReached("buffer_bytes", int(self.matches.bindings[bindings - 1, 0]))
         self.found.append(self.matches, count, bindings)
-        return True
 
     def _provide(self, status: int) -> bool:
         """Give the kernel what it asks for, or raise the limit it has reached; say whether arrays changed."""
         if status == L.NEED_STATE:
-            self.program.expand(int(self.cursor[L.CURSOR_DETAIL]))
+            self.program.expand_from(int(self.cursor[L.CURSOR_DETAIL]))
             self._pack()
         elif status == L.NEED_RUNS:
             self._grow_runs()
@@ -307,6 +297,7 @@ class AutomatonCall:
         return max(int(events[L.EVENT_END, event]) - settings.window, -(2**63))
 
     def _finish(self) -> tuple[MatchSet, RunState]:
+        self._drain()
         cursor, counters = self.cursor, self.counters
         counters.condition_evaluations = int(cursor[L.CURSOR_EVALUATIONS])
         counters.bindings_tried = int(cursor[L.CURSOR_TRIED])
@@ -334,7 +325,7 @@ def _power_of_two(least: int) -> int:
     return 1 << (least - 1).bit_length()
 
 
-def _longer(array: Array, used: int, size: int) -> Array:
-    longer = np.empty(size, array.dtype)
-    longer[:used] = array[:used]
-    return longer
+def _room_for(bindings: int, deepest: int) -> Matches:
+    """Return arrays for that many bindings, and for one match of that depth at least."""
+    size = max(bindings, 2 * deepest + 2)
+    return Matches(np.empty((size, 2), np.int64), np.zeros(size // 2 + 2, np.int64))

@@ -85,7 +85,7 @@ class CompressedBuilder:
         }
         for number, (name, spec) in enumerate(self.variables.items()):
             mine = np.where(graphs.nodes[:, VARIABLE] == number, at, -1)
-            fields[name + _GROUP * spec.group] = event_structs(rows, spec.attributes, mine, schema.columns)
+            fields[name + _GROUP * spec.group] = event_structs(rows, spec, mine, schema)
         return pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
 
 

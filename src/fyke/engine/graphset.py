@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.graphs import EVENT, GRAPH_SIZE, ONE, OTHER, VARIABLE
+from fyke.engine.kernels.graphs import EVENT, GRAPH_SIZE, ONE, VARIABLE
 from fyke.engine.matchset import MatchSet
 
 
@@ -89,6 +89,3 @@ def _by_row(nodes: Array, owners: Array, ends: Array, row: Array, last: Array) -
     counts = np.bincount(row, minlength=len(ends)).astype(np.int64)
     lasts = place[last[np.argsort(row, kind="stable")]]
     return GraphSet(nodes, node_ends.astype(np.int64), lasts, np.cumsum(counts), ends, counts)
-
-
-__all__ = ["EVENT", "ONE", "OTHER", "VARIABLE", "GraphSet", "concat_graphs", "graphs_of"]

@@ -76,11 +76,13 @@ def prepare(table: pa.Table, pushed: Pushed, *, whole_input: bool = False) -> pa
     so all come along, unless this is the ``whole_input`` and no two times are equal.
     """
     schema = pushed.analysed.schema
-    types = _encoded_types(table, pushed)
-    roles = _roles(table, types, pushed)
     ends = times(table.column(schema.end))
+    distinct = whole_input and _all_different(ends)
+    types = _encoded_types(table, pushed, ordered=distinct)
+    roles = _roles(table, types, pushed)
     relevant = _relevant(table, roles, pushed)
-    distinct = whole_input and _all_different(ends if relevant is None else ends[relevant])
+    if whole_input and not distinct and relevant is not None:
+        distinct = _all_different(ends[relevant])
     carried = dict.fromkeys(pushed.needed)
     if not distinct:
         carried |= dict.fromkeys(schema.order_columns())
@@ -135,8 +137,12 @@ def _column(table: pa.Table, node: Expression) -> Column | None:
     return array
 
 
-def _encoded_types(table: pa.Table, pushed: Pushed) -> pa.DictionaryArray | None:
-    """Return the event types as numbers; types that no row which stays can have may be null."""
+def _encoded_types(table: pa.Table, pushed: Pushed, *, ordered: bool) -> pa.DictionaryArray | None:
+    """Return the event types as numbers; types that no one will look at may be null.
+
+    Of rows without a role the type matters only if rows stay unless filtered, and then only to bring
+    rows of one time into order: not if times alone have ``ordered`` all.
+    """
     type_column = pushed.analysed.schema.type_column
     if type_column is None:
         return None
@@ -145,9 +151,9 @@ def _encoded_types(table: pa.Table, pushed: Pushed) -> pa.DictionaryArray | None
         return column
     column = column.cast(pa.string())
     names = list(dict.fromkeys(role.type for role in pushed.roles))
-    if every_row_counts(pushed) or None in names:
+    if (every_row_counts(pushed) and not ordered) or None in names:
         return column.dictionary_encode()
-    # Only rows of these types are kept: comparing with a few names is faster than telling all apart.
+    # Comparing with a few names is faster than telling all apart.
     dictionary = pa.array(names, pa.string())
     codes = np.empty(len(column), np.int32)
     match_names(*_bytes_of(column), *_bytes_of(dictionary), codes)

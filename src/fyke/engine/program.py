@@ -87,6 +87,7 @@ class Program:
         self.state_rows: list[list[int]] = []
         self.move_rows: list[list[int]] = []
         self.states: dict[tuple[int, int], int] = {}
+        self.state_keys: list[tuple[int, int]] = []
         self.placed = [self._condition(condition) for condition in alternative.conditions]
         self.absence_rows: list[list[int]] = []
         self.enough: dict[str, int] = {}
@@ -164,6 +165,7 @@ class Program:
         """Return the number of a state; a new one can report matches, but has no transitions yet."""
         if (bound, full) not in self.states:
             self.states[bound, full] = len(self.state_rows)
+            self.state_keys.append((bound, full))
             closed = self._closed(bound, full)
             row = [0] * L.STATE_SIZE
             row[L.STATE_BOUND] = bound
@@ -248,9 +250,27 @@ class Program:
                 enabled.append(v)
         return enabled
 
+    def expand_from(self, state: int) -> None:
+        """Build the transitions of a state, and of as many behind it as have been built before.
+
+        Each request lays the program out anew; so there are few, and no more than twice the states
+        that are needed.
+        """
+        more = sum(row[L.STATE_EXPANDED] for row in self.state_rows)
+        waiting = [state]
+        while waiting and more >= 0:
+            state = waiting.pop(0)
+            row = self.state_rows[state]
+            if not row[L.STATE_EXPANDED]:
+                self.expand(state)
+                more -= 1
+                moves = self.move_rows[row[L.STATE_TRANSITIONS] : row[L.STATE_TRANSITIONS_END]]
+                targets = (move[k] for move in moves for k in (L.MOVE_TARGET, L.MOVE_FULL_TARGET))
+                waiting += [target for target in targets if target >= 0]
+
     def expand(self, state: int) -> None:
         """Build the transitions of a state."""
-        (bound, full) = next(key for key, number in self.states.items() if number == state)
+        bound, full = self.state_keys[state]
         closed = self._closed(bound, full)
         row = self.state_rows[state]
         row[L.STATE_TRANSITIONS] = len(self.move_rows)

@@ -117,7 +117,7 @@ class _Values:
         schema: EventSchema,
     ) -> None:
         self.matches, self.rows, self.variables, self.functions = matches, rows, variables, functions
-        self.kinds, self.type_column = schema.columns, schema.type_column
+        self.kinds, self.schema = schema.columns, schema
         self.numbers = {name: number for number, name in enumerate(variables)}
 
     def column(self, expression: Expression) -> Column:
@@ -182,24 +182,7 @@ class _Values:
         return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), structs, mask=mask)
 
     def _structs(self, spec: VariableRows, at: Array) -> pa.Array:
-        indices, unbound = _indices(at)
-        arrays = []
-        for name in spec.attributes:
-            if name == self.type_column and spec.type is not None and unbound is None:
-                arrays.append(self._types(spec.type, len(at)))
-            else:
-                arrays.append(_taken(self.rows, name, indices, self.kinds))
-        fields = [pa.field(name, array.type) for name, array in zip(spec.attributes, arrays, strict=True)]
-        mask = None if unbound is None else pa.array(unbound)
-        return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
-
-    def _types(self, name: str, count: int) -> pa.Array:
-        """Return the type of a variable's events: they all have the one it asks for."""
-        kind = self.kinds[str(self.type_column)]
-        if pa.types.is_dictionary(kind):
-            zeros = pa.array(np.zeros(count, np.int32)).cast(kind.index_type)
-            return pa.DictionaryArray.from_arrays(zeros, pa.array([name]).cast(kind.value_type))
-        return pa.repeat(pa.scalar(name).cast(kind), count)
+        return event_structs(self.rows, spec, at, self.schema)
 
     def take(self, name: str, at: Array) -> pa.Array:
         """Return the values of a column at positions; -1 gives null."""
@@ -226,15 +209,26 @@ def take_rows(rows: pa.Table, name: str, at: Array, kinds: Mapping[str, pa.DataT
     return _taken(rows, name, _indices(at)[0], kinds)
 
 
-def event_structs(
-    rows: pa.Table, attributes: tuple[str, ...], at: Array, kinds: Mapping[str, pa.DataType]
-) -> pa.Array:
-    """Return the events at positions as structs of their attributes; -1 gives null."""
+def event_structs(rows: pa.Table, spec: VariableRows, at: Array, schema: EventSchema) -> pa.Array:
+    """Return the events of a variable at positions as structs of their attributes; -1 gives null."""
     indices, unbound = _indices(at)
-    arrays = [_taken(rows, name, indices, kinds) for name in attributes]
-    fields = [pa.field(name, array.type) for name, array in zip(attributes, arrays, strict=True)]
+    arrays = []
+    for name in spec.attributes:
+        if name == schema.type_column and spec.type is not None and unbound is None:
+            arrays.append(_repeated(spec.type, schema.columns[name], len(at)))
+        else:
+            arrays.append(_taken(rows, name, indices, schema.columns))
+    fields = [pa.field(name, array.type) for name, array in zip(spec.attributes, arrays, strict=True)]
     mask = None if unbound is None else pa.array(unbound)
     return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
+
+
+def _repeated(type_name: str, kind: pa.DataType, count: int) -> pa.Array:
+    """Return the type of a variable's events: they all have the one it asks for."""
+    if pa.types.is_dictionary(kind):
+        zeros = pa.array(np.zeros(count, np.int32)).cast(kind.index_type)
+        return pa.DictionaryArray.from_arrays(zeros, pa.array([type_name]).cast(kind.value_type))
+    return pa.repeat(pa.scalar(type_name).cast(kind), count)
 
 
 def _taken(rows: pa.Table, name: str, indices: pa.Array, kinds: Mapping[str, pa.DataType]) -> pa.Array:

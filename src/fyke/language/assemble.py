@@ -8,6 +8,7 @@ from typing import TypeVar
 from fyke.errors import Place, QueryError, QuerySyntaxError, QueryTooLargeError
 from fyke.language.ast import Equivalence, Expression, Node, Pattern, ReturnItem, Strategy, Window, children
 from fyke.language.query import Query
+from fyke.language.relational import RelationalQuery, Stream
 from fyke.language.rules import checked_name, operands_of
 from fyke.limits import Limits
 
@@ -29,16 +30,39 @@ def assemble(
     if label is not None:
         checked_name(label, "the query")
     check_depth(pattern, limits)
+    conjuncts = _conjuncts(conditions, limits)
+    return Query(pattern, conjuncts, strategy, window, _items(returns, limits), label, text=text)
+
+
+def assemble_relational(
+    streams: Iterable[Stream],
+    items: Sequence[ReturnItem] | None,
+    window: Window,
+    slide: Window | None,
+    conditions: Iterable[Expression],
+    label: str | None,
+    text: str | None,
+    limits: Limits,
+) -> RelationalQuery:
+    """Return the relational query of these parts, under the same rules."""
+    checked, conjuncts = _items(items, limits), _conjuncts(conditions, limits)
+    return RelationalQuery(tuple(streams), checked, window, slide, conjuncts, label, text=text)
+
+
+def _conjuncts(conditions: Iterable[Expression], limits: Limits) -> tuple[Expression, ...]:
     conjuncts = [part for condition in conditions for part in operands_of("AND", condition)]
     for conjunct in conjuncts:
         check_depth(conjunct, limits)
         if not isinstance(conjunct, Equivalence):
             _check_no_equivalence(conjunct)
-    for item in returns or ():
+    return tuple(conjuncts)
+
+
+def _items(items: Sequence[ReturnItem] | None, limits: Limits) -> tuple[ReturnItem, ...] | None:
+    for item in items or ():
         check_depth(item.expression, limits)
         _check_no_equivalence(item.expression)
-    items = None if returns is None else tuple(returns)
-    return Query(pattern, tuple(conjuncts), strategy, window, items, label, text=text)
+    return None if items is None else tuple(items)
 
 
 def check_depth(tree: Node, limits: Limits) -> None:

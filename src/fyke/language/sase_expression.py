@@ -146,7 +146,7 @@ class ExpressionReader(Transformer_NonRecursive):  # type: ignore[type-arg]
             rules.checked_name(part.text, "a column", part.place)
         return tuple(parts)
 
-    def reference(self, meta: Meta, parts: list[Any]) -> ast.Reference | ast.Length:
+    def reference(self, meta: Meta, parts: list[Any]) -> ast.Expression:
         name, index, path = parts
         rules.checked_name(name.text, "a variable", name.place)
         if index is None and len(path) == 1 and path[0].text.lower() == "len" and not path[0].quote:

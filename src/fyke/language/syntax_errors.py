@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
+from typing import NamedTuple
 
 from lark.exceptions import UnexpectedInput
 
@@ -13,7 +14,8 @@ from fyke.language.rules import INDEX_REMEDY
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _SKIPPED = r"""--[^\n]*|/\*[\s\S]*?\*/|'[^']*(?:''[^']*)*'|"[^"]*(?:""[^"]*)*"|`[^`]*(?:``[^`]*)*`"""
-_BRACKETS = re.compile(rf"({_SKIPPED})|[()\[\]{{}}]")
+# A comment that is never closed is read once, to the end, and not again from each "/*" in it.
+_BRACKETS = re.compile(rf"({_SKIPPED}|/\*[\s\S]*)|[()\[\]{{}}]")
 _LEXEME = re.compile(rf"({_SKIPPED})|[^\W\d]\w*|[0-9]+(?:\.[0-9]+)?|[<>!=]=|<>|&&|\|\||\.\.|[\s\S]")
 _UNKNOWN_STRATEGY = re.compile(r"\bwhere\s+([^\W\d]\w*)\s*(?:\([^(){}]*\)\s*)?$", re.IGNORECASE)
 _LAST_WORD = re.compile(r"([^\W\d]\w*)\W*$")
@@ -77,7 +79,17 @@ _KEYWORDS = {
 }
 
 
-def explain(error: UnexpectedInput, text: str, accepted: Set[str]) -> QuerySyntaxError:
+class Dialect(NamedTuple):
+    """What the messages of a language have of their own: words for its terminals, remedies for its slips.
+
+    ``remedy`` takes the text, the position, the lexeme there, and the terminals that could have stood there.
+    """
+
+    words: Mapping[str, str]
+    remedy: Callable[[str, int, str, Set[str]], str]
+
+
+def explain(error: UnexpectedInput, text: str, accepted: Set[str], dialect: Dialect) -> QuerySyntaxError:
     """Return the error for what the parser met, given the terminals it could have taken there."""
     position = _position(error, text)
     found = _LEXEME.match(text, position)
@@ -88,8 +100,8 @@ def explain(error: UnexpectedInput, text: str, accepted: Set[str]) -> QuerySynta
         if told is not None:
             return told
     shown = _shown(lexeme) if lexeme else "end of the query"
-    message = f"unexpected {shown}; expected {_listed(_expected_words(accepted))}"
-    return QuerySyntaxError(message, place=place, remedy=_remedy(text, position, lexeme, accepted))
+    message = f"unexpected {shown}; expected {_listed(_expected_words(accepted, dialect.words))}"
+    return QuerySyntaxError(message, place=place, remedy=dialect.remedy(text, position, lexeme, accepted))
 
 
 def bracket_nesting(text: str, deepest: int) -> Place | None:
@@ -128,14 +140,14 @@ def _shown(lexeme: str) -> str:
     return f"'{short}'" if lexeme.isprintable() else f"character U+{ord(lexeme[0]):04X}"
 
 
-def _expected_words(accepted: Set[str]) -> list[str]:
+def _expected_words(accepted: Set[str], own: Mapping[str, str]) -> list[str]:
     left = set(accepted)
     words = []
     for lead, word, members in _GROUPS:
         if lead in left:
             left -= {lead, *members.split()}
             words.append(word)
-    return words + [word for name, word in _WORDS.items() if name in left]
+    return words + [word for name, word in {**_WORDS, **own}.items() if name in left]
 
 
 def _listed(words: list[str]) -> str:
@@ -170,7 +182,7 @@ def _unknown_strategy(text: str, position: int, lexeme: str, place: Place) -> Qu
     )
 
 
-def _remedy(text: str, position: int, lexeme: str, accepted: Set[str]) -> str:
+def sase_remedy(text: str, position: int, lexeme: str, accepted: Set[str]) -> str:
     """Return what to do, for the slips that can be told from the place and what could stand there."""
     keywords = [word for name, word in _KEYWORDS.items() if name in accepted]
     if lexeme and (near := near_misses(lexeme, keywords)):
@@ -238,3 +250,6 @@ def _indexes(text: str, position: int) -> bool:
     """Say whether the ``[`` at ``position`` follows a name, so that it holds an index."""
     before = text[:position].rstrip()[-1:]
     return before.isalnum() or before in '_"`'
+
+
+SASE = Dialect({}, sase_remedy)

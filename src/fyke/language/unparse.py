@@ -77,6 +77,28 @@ def unparse_query_parts(
     return "\n".join(lines)
 
 
+def unparse_relational_parts(
+    label: str | None,
+    items: Sequence[ReturnItem] | None,
+    streams: Sequence[tuple[str, str]],
+    window: Window,
+    slide: Window | None,
+    conditions: Sequence[Expression],
+) -> str:
+    """Return the canonical text of a relational query, a clause to a line; streams are (name, alias)."""
+    name = "" if label is None else f"{_name(label, _TYPE)}: "
+    selected = "*" if items is None else ", ".join(_item(item) for item in items)
+    span = f"RANGE {unparse_window(window)}" + ("" if slide is None else f" SLIDE {unparse_window(slide)}")
+    joined = "; ".join(
+        _name(stream, _TYPE) + ("" if alias == stream else f" AS {_name(alias, _VARIABLE)}")
+        for stream, alias in streams
+    )
+    lines = [f"{name}SELECT {selected}", f"FROM [{span}] {joined}"]
+    if conditions:
+        lines.append(f"WHERE {_braces(conditions)}")
+    return "\n".join(lines)
+
+
 def _braces(conditions: Sequence[Expression]) -> str:
     if not conditions:
         return "{ }"

@@ -14,24 +14,26 @@ from fyke.engine.matchset import MatchSet
 from fyke.engine.prepare import derived_types
 from fyke.engine.result import ResultBuilder
 from fyke.language.ast import Call, Expression, Literal, Reference, Star, map_children
-from fyke.language.query import Query
-from fyke.language.sase import parse
+from fyke.language.relational import RelationalQuery
+from fyke.language.text import AnyQuery, parse
 from fyke.limits import Limits
 from fyke.pattern.analyse import Analysed, analyse
 from fyke.pattern.check import over_matches
 from fyke.pattern.normal_form import Absence, Variable
+from fyke.pattern.relational import analyse_relational
 from fyke.pattern.returns import END, MATCH_ID, START
 from fyke.pattern.schema import EventSchema, make_schema
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import push_down
 from fyke.reference.expression import Functions, Occurrence, evaluate
 from fyke.reference.matches import Match, matches, non_overlap, partition_key, return_value
+from fyke.reference.relational import relational_rows, relational_types
 from fyke.reference.values import aggregate, compare
 
 
 def match(
     table: pa.Table,
-    query: str | Query,
+    query: str | AnyQuery,
     *,
     time: str | Sequence[str],
     type: str | None = None,
@@ -46,8 +48,23 @@ def match(
     schema = make_schema(columns, time=time, type_column=type, tie_breaker=tie_breaker, time_unit=time_unit)
     arities = {name: function.__code__.co_argcount for name, function in (functions or {}).items()}
     parsed = parse(query, limits) if isinstance(query, str) else query
+    if isinstance(parsed, RelationalQuery):
+        return _match_relational(table, parsed, schema)
     analysed = analyse(parsed, schema, limits, functions=arities)
     return match_analysed(table, analysed, output, functions or {})
+
+
+def _match_relational(table: pa.Table, query: RelationalQuery, schema: EventSchema) -> pa.Table:
+    """Return the result of a relational query; a stream is the rows of its type, or all if they have none."""
+    schemas = {stream.alias: schema for stream in query.streams}
+    analysed = analyse_relational(query, schemas)
+    every = occurrences(processing_order(table, schema), schema)
+    streams = {
+        stream.alias: [event for event in every if schema.type_column is None or event.type == stream.name]
+        for stream in query.streams
+    }
+    types = relational_types(dict.fromkeys(streams, table), analysed)
+    return _typed(relational_rows(streams, analysed), types)
 
 
 def match_analysed(table: pa.Table, analysed: Analysed, output: str, functions: Functions) -> pa.Table:

@@ -15,6 +15,7 @@ from fyke.engine.kernels.match_buffer import unite
 
 LARGEST = np.int64(2**63 - 1)
 _TRIAL, _WORTH, _REST = 1_024, 64, 32_768
+_ALONE = -2
 
 
 @jit
@@ -167,14 +168,31 @@ def merge_run(w, r, ahead):
 
 
 @jit
+def any_goes_on(w, before):
+    """Say whether one of the runs there were before this event is still alive."""
+    r = 0
+    while r < before and w.runs_i[r, L.RUN_STATE] < 0:
+        r += 1
+    return r < before
+
+
+@jit
 def merge_new_runs(w, event):
-    """Merge the runs that ``event`` has created; where that does not pay, rest for a while."""
+    """Merge the runs that ``event`` has created; where that does not pay, rest for a while.
+
+    A run that is alone is not even hashed, until there is another one.
+    """
     before, live = w.cursor[L.CURSOR_BEFORE], w.cursor[L.CURSOR_LIVE]
     if w.cursor[L.CURSOR_RESTING] > 0:
         w.cursor[L.CURSOR_RESTING] -= live - before
         for r in range(before, live):
             w.runs_i[r, L.RUN_MARK] = -1
         return
+    if live - before == 1 and not any_goes_on(w, before):
+        w.runs_i[before, L.RUN_MARK] = _ALONE
+        return
+    if before > 0 and w.runs_i[0, L.RUN_MARK] == _ALONE and w.runs_i[0, L.RUN_STATE] >= 0 and mark_run(w, 0):
+        remember(w, 0)
     ahead = horizon(w, event)
     for r in range(before, live):
         merge_run(w, r, ahead)

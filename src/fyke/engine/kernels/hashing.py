@@ -9,6 +9,7 @@ from fyke.engine.kernels.jit import jit
 SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _NULL = np.uint64(0x165667B19E3779F9)
 _KNOWN_VARIABLES = 64
+_KNOWN_RUNS = 256
 
 
 @jit
@@ -40,17 +41,49 @@ def hash_strings(offsets, data, result):
 
 
 @jit
+def shares(offsets, positions, variables, known, match):
+    """Return how many bindings of a known match, all but its last, begin another match; 0 if not all do."""
+    begin, other = offsets[known], offsets[match]
+    shared = offsets[known + 1] - begin - 1
+    if shared > offsets[match + 1] - other - 1:
+        return 0
+    k = 0
+    while (
+        k < shared
+        and positions[begin + k] == positions[other + k]
+        and variables[begin + k] == variables[other + k]
+    ):
+        k += 1
+    return shared if k == shared else 0
+
+
+@jit
 def fold_matches(offsets, positions, variables, rows, hashes, seed, result):
-    """Fold the bound rows of every match, with their variables, into 128 bits."""
+    """Fold the bound rows of every match, with their variables, into 128 bits.
+
+    A match often begins with all but the last binding of one that a run gave before: to compare them
+    costs less than to hash them again.
+    """
+    last_of = np.full(_KNOWN_RUNS, -1, np.int64)
+    states = np.empty((_KNOWN_RUNS, 2), np.uint64)
     # Mixed, so that no variable number looks like the number of a twin.
     mixed = np.empty((_KNOWN_VARIABLES, 2), np.uint64)
     for v in range(_KNOWN_VARIABLES):
         mixed[v, 0], mixed[v, 1] = mix(np.uint64(v) + SEEDS[0]), mix(np.uint64(v) + SEEDS[1])
     factor = np.uint64(31)
     for m in range(len(offsets) - 1):
+        begin, end = offsets[m], offsets[m + 1]
+        place = positions[begin] % _KNOWN_RUNS
         # Two chains side by side: each step waits for the one before it.
         one, two = seed[0], seed[1]
-        for k in range(offsets[m], offsets[m + 1]):
+        if last_of[place] >= 0:
+            shared = shares(offsets, positions, variables, last_of[place], m)
+            if shared > 0:
+                one, two = states[place, 0], states[place, 1]
+                begin += shared
+        for k in range(begin, end):
+            if k == end - 1:
+                states[place, 0], states[place, 1] = one, two
             row, v = rows[positions[k]], variables[k]
             if v < _KNOWN_VARIABLES:
                 one = mix(one * factor + (hashes[row, 0] ^ mixed[v, 0]))
@@ -58,6 +91,7 @@ def fold_matches(offsets, positions, variables, rows, hashes, seed, result):
             else:
                 one = mix(one * factor + (hashes[row, 0] ^ mix(np.uint64(v) + SEEDS[0])))
                 two = mix(two * factor + (hashes[row, 1] ^ mix(np.uint64(v) + SEEDS[1])))
+        last_of[place] = m
         result[m, 0], result[m, 1] = one, two
 
 

@@ -40,11 +40,11 @@ def write_chain(w, head):
 
 @jit
 def write_path(w, length):
-    """Write the match whose nodes, last one first, are in ``path``."""
+    """Write the match whose events and variables, last one first, are in ``path``."""
     at = w.cursor[L.CURSOR_BINDINGS]
     for k in range(length - 1, -1, -1):
-        w.bindings[at, 0] = w.nodes[w.path[k], L.NODE_EVENT]
-        w.bindings[at, 1] = w.nodes[w.path[k], L.NODE_VARIABLE]
+        w.bindings[at, 0] = w.path[2 * k]
+        w.bindings[at, 1] = w.path[2 * k + 1]
         at += 1
     close_match(w, length)
 
@@ -65,8 +65,10 @@ def walk_back(w, node, last):
     """Follow one history from ``node`` to its begin, and put off the others that fit the window."""
     length, branches = w.cursor[L.CURSOR_PATH], w.cursor[L.CURSOR_BRANCHES]
     while node >= 0:
-        if w.nodes[node, L.NODE_EVENT] != L.UNION:
-            w.path[length] = node
+        event = w.nodes[node, L.NODE_EVENT]
+        if event != L.UNION:
+            w.path[2 * length] = event
+            w.path[2 * length + 1] = w.nodes[node, L.NODE_VARIABLE]
             length += 1
             node = w.nodes[node, L.NODE_PREVIOUS]
             continue
@@ -88,7 +90,8 @@ def write_histories(w, head):
     """Write every history of a match; resumable, history by history."""
     last = w.nodes[head, L.NODE_EVENT]
     if w.cursor[L.CURSOR_NODE] == L.FRESH:
-        if w.nodes[head, L.NODE_DEPTH] >= len(w.path) or 2 * w.nodes[head, L.NODE_UNIONS] > len(w.branches):
+        depth, unions = w.nodes[head, L.NODE_DEPTH], w.nodes[head, L.NODE_UNIONS]
+        if 2 * depth + 2 > len(w.path) or 2 * unions > len(w.branches):
             return L.NEED_SCRATCH
         w.cursor[L.CURSOR_NODE] = head
         w.cursor[L.CURSOR_PATH] = 0
