@@ -71,40 +71,37 @@ def _over_stretches(model: CostModel) -> dict[int, int]:
 def _over_sets(model: CostModel) -> dict[int, int]:
     """Return, for every set of variables, the left part of the best partition."""
     everything = model.everything
-    base = [0.0] * (everything + 1)  # rows of a set without the share of its orders
     least, chosen = [0.0] * (everything + 1), {}
-    equal = [(needs, s) for needs, s, is_equal in model.conditions if is_equal]
     behind = [everything] * (everything + 1)
-    product, rows = [1.0] * (everything + 1), [1.0] * (everything + 1)
+    product, rows, equal = ([1.0] * (everything + 1) for _ in range(3))
+    equalities = [(needs, s) for needs, s, is_equal in model.conditions if is_equal]
     for mask in range(1, everything + 1):
         low = (mask & -mask).bit_length() - 1
         behind[mask] = behind[mask & (mask - 1)] & model.after[low]
         product[mask] = product[mask & (mask - 1)] * model.rates[low]
-        rows[mask] = model.orders(mask) * model.selectivity(mask)
+        equal[mask] = math.prod(s for needs, s in equalities if needs & ~mask == 0)
+        rows[mask] = model.orders(mask) * model.selectivity(mask) / equal[mask]
     for mask in range(1, everything + 1):
         n = mask.bit_count()
         if n < 2:
             continue
-        share = n * product[mask] / math.factorial(n)
-        inside = [(needs, s) for needs, s in equal if needs & ~mask == 0]
+        share = n * product[mask] / math.factorial(n) * equal[mask]
+        ways = [share * PAIR * math.comb(n, k) for k in range(n)]
+        ordered = share * PAIR
         best, cut = math.inf, 0
         top = 1 << (mask.bit_length() - 1)
-        left = (mask - 1) & mask
-        while left:
-            if left & top:  # each partition once
-                right = mask & ~left
-                pairs = share * rows[left] * rows[right]
-                if right & ~behind[left] and left & ~behind[right]:
-                    pairs *= math.comb(n, left.bit_count())
-                for needs, s in inside:
-                    if needs & left and needs & right:
-                        pairs *= s
-                cost = least[left] + least[right] + PAIR * pairs
+        rest = mask & ~top
+        right = rest
+        while right:  # each partition once: the highest variable is on the left
+            left = mask & ~right
+            cost = least[left] + least[right]
+            if cost < best:
+                mixed = right & ~behind[left] and left & ~behind[right]
+                cost += (ways[right.bit_count()] if mixed else ordered) * rows[left] * rows[right]
                 if cost < best:
                     best, cut = cost, left
-            left = (left - 1) & mask
-        base[mask] = share * rows[mask]
-        least[mask] = best + ROW * base[mask]
+            right = (right - 1) & rest
+        least[mask] = best + ROW * share * rows[mask]
         chosen[mask] = cut
     return chosen
 
