@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import automaton, foundation, lazy, memory, nfab, sets
+from bench import automaton, foundation, lazy, memory, nfab, sets, trees
 
 BENCHMARKS = {
     "foundation": foundation.main,
@@ -13,6 +13,7 @@ BENCHMARKS = {
     "sets": sets.main,
     "memory": memory.main,
     "lazy": lazy.main,
+    "trees": trees.main,
 }
 LONG = {"billion": lazy.billion}  # only by name
 

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from fyke import reference
-from fyke.api import enumerate_matches, explain, match, match_batches, matcher, rejected
+from fyke.api import enumerate_matches, explain, match, match_batches, matcher, rejected, statistics
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
 from fyke.language.query import Query
@@ -24,6 +24,7 @@ from fyke.language.relational import RelationalQuery
 from fyke.language.text import parse
 from fyke.limits import Limits
 from fyke.metrics import Metrics, RejectedRowsWarning
+from fyke.plan.statistics import Statistics
 from fyke.program import Program, program
 from fyke.spark.session import prefer_own_interpreter
 from fyke.techniques import Techniques
@@ -38,6 +39,7 @@ __all__ = [
     "Query",
     "RejectedRowsWarning",
     "RelationalQuery",
+    "Statistics",
     "Techniques",
     "enumerate_matches",
     "explain",
@@ -49,5 +51,6 @@ __all__ = [
     "program",
     "reference",
     "rejected",
+    "statistics",
 ]
 __version__ = "0.1.0"

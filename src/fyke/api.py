@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,9 +14,10 @@ from fyke.engine.compressed import builder_of, check_compressed, enumerate_batch
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
 from fyke.engine.prepare import derived_types, in_plain_types, prepare
+from fyke.engine.sample import SAMPLE_ROWS, measure_rows, measure_table
 from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
-from fyke.language.ast import Expression
+from fyke.language.ast import Expression, Strategy
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
 from fyke.language.text import AnyQuery, parse
@@ -28,7 +29,9 @@ from fyke.plan.anchors import find_anchors
 from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
 from fyke.plan.plan import LAZY_ENGINES, Plan
+from fyke.plan.planner import choose_plan
 from fyke.plan.pushdown import push_down
+from fyke.plan.statistics import Statistics
 from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
@@ -43,7 +46,7 @@ from fyke.streams import (
 )
 from fyke.techniques import Techniques
 
-ENGINES = ("auto", "automaton", *LAZY_ENGINES)
+ENGINES = ("auto", "automaton", *LAZY_ENGINES, "tree")
 OUTPUTS = ("all", "non_overlap", "compressed")
 _TYPE_NAMES = ("type", "event_type", "fyke_type", "__fyke_type")
 
@@ -63,6 +66,7 @@ def match(
     techniques: Techniques | None = None,
     time_unit: str | None = None,
     functions: Mapping[str, Callable[..., float]] | None = None,
+    statistics: Statistics | None = None,
     metrics: Metrics | None = None,
 ) -> Any:
     """Find the matches of a pattern query, or the result of a relational one.
@@ -87,8 +91,8 @@ def match(
         one reported has ended; or ``"compressed"``: all that end with the same event as one shared
         graph, which :func:`enumerate_matches` reads.
     engine
-        ``"auto"``, ``"automaton"``, or for skip_till_any_match ``"lazy_chain"`` or ``"lazy_tree"``; every
-        engine that can run the query gives the same rows.
+        ``"auto"``, ``"automaton"``, for skip_till_any_match ``"lazy_chain"`` or ``"lazy_tree"``, for it and
+        strict_contiguity ``"tree"``; every engine that can run the query gives the same rows.
     limits
         Bounds on memory and work, see :class:`fyke.Limits`.
     techniques
@@ -97,6 +101,9 @@ def match(
         ``"s"``, ``"ms"``, ``"us"`` or ``"ns"``: what one unit of an integer time column is.
     functions
         Functions of numbers that conditions may use across events, by name.
+    statistics
+        What is known of the data, see :func:`statistics`: it steers plans and changes no result.  Without
+        it the first rows of a table are looked at, and on Spark usual rates are assumed.
     metrics
         A :class:`fyke.Metrics` to be filled with counts, among them the rejected rows.
 
@@ -110,7 +117,9 @@ def match(
         One of its subclasses; errors about the query say where in it.
     """
     _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after metrics = fyke.Metrics()")
-    call = _Call(query, time, type, tie_breaker, output, engine, limits, techniques, time_unit, functions)
+    call = _Call(
+        query, time, type, tie_breaker, output, engine, limits, techniques, time_unit, functions, statistics
+    )
     if isinstance(call.query, RelationalQuery):
         return call.relational(events).run(metrics)
     source = call.source(events)
@@ -155,14 +164,41 @@ def match_batches(table: pa.Table, query: str | AnyQuery, **options: Any) -> Ite
 def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
     """Say in words what a query means and how :func:`match`, with the same options, would run it.
 
-    Nothing runs: of the events only the schema is looked at.
+    Nothing runs: of a DataFrame only the schema is looked at, of a table also the first rows, for the
+    estimates of the plan and of those it was chosen from.  With the ``metrics`` of a run of the same query
+    it also says what that run has shown.
     """
+    metrics = options.pop("metrics", None)
+    _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after fyke.match(..., metrics=metrics)")
     call = _call(explain.__name__, query, options)
     if isinstance(call.query, RelationalQuery):
         return call.relational(events).explain()
     source = call.source(events)
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
-    return explain_plan(call.plan(source), rows_by=rows_by)
+    plan = call.plan(source)
+    plan = replace(plan, statistics=call.measured(plan, source))
+    return explain_plan(
+        plan, rows_by=rows_by, asked=call.techniques, observed=metrics.get() if metrics else None
+    )
+
+
+def statistics(events: Events, query: str | AnyQuery, **options: Any) -> Statistics:
+    """Return how often the events of a query occur and how often its conditions hold.
+
+    The earliest rows are looked at, 5,000 of them; of a DataFrame this runs a Spark job.  Options are
+    those of :func:`match`, which takes the result.
+    """
+    call = _call(statistics.__name__, query, options)
+    if isinstance(call.query, RelationalQuery):
+        raise OptionError(
+            "statistics are of pattern queries, and this one has no PATTERN",
+            remedy="Leave them out: relational queries are planned by Spark.",
+        )
+    source = call.source(events)
+    plan = replace(call.plan(source), engine="automaton")
+    if isinstance(source.events, pa.Table):
+        return call.measured(plan, source) or Statistics()
+    return measure_rows(plan, spark_prepare.first_rows(source.events, plan.pushed, SAMPLE_ROWS))
 
 
 def _call(name: str, query: str | AnyQuery, options: Mapping[str, Any]) -> _Call:
@@ -237,7 +273,12 @@ class _Call:
         techniques: Techniques | None,
         time_unit: str | None,
         functions: Mapping[str, Callable[..., float]] | None,
+        statistics: Statistics | None,
     ) -> None:
+        _check_kind(
+            "statistics", statistics, Statistics | None, "statistics=fyke.statistics(events, query, ...)"
+        )
+        self.statistics = statistics
         _check_option("output", output, OUTPUTS)
         _check_option("engine", engine, ENGINES)
         self.limits = Limits() if limits is None else limits
@@ -350,7 +391,20 @@ class _Call:
             pushed = push_down(analysed, self.output, self.techniques)
             types = spark_prepare.derived_types(frame, pushed)
         engine = choose_engine(self.engine, pushed, self.techniques)
-        return Plan(pushed, types, self.output, self.limits, self.functions, self.techniques, engine)
+        plan = Plan(
+            pushed, types, self.output, self.limits, self.functions, self.techniques, engine, self.statistics
+        )
+        if self.engine != "auto" or analysed.form.strategy is not Strategy.ANY:
+            return plan
+        known = self.measured(plan, source)
+        choice = choose_plan("auto", pushed, self.techniques, known, self.output, quick=True)
+        return replace(plan, engine=choice.engine, techniques=choice.techniques, statistics=known)
+
+    def measured(self, plan: Plan, source: _Source) -> Statistics | None:
+        """Return what is known of the data: what was given, or what the first rows of a table show."""
+        if self.statistics is not None or not isinstance(source.events, pa.Table):
+            return self.statistics
+        return measure_table(plan, timed(source.events, source.schema, warn=False)[0])
 
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:

@@ -61,8 +61,9 @@ LIMITS = [
     "query, where", [(ALL, "the whole input"), (BY_SYMBOL, "the partition symbol = 'IBM'")]
 )
 def test_the_error_of_a_limit(query: str, where: str, limit: str, value: int, text: str) -> None:
+    limits = fyke.Limits(**{limit: value})
     with pytest.raises(LimitError) as caught:
-        fyke.match(EVENTS, query, limits=fyke.Limits(**{limit: value}), techniques=APART, **OPTIONS)
+        fyke.match(EVENTS, query, limits=limits, engine="automaton", techniques=APART, **OPTIONS)
     assert (caught.value.limit, caught.value.value) == (limit, value)
     assert str(caught.value) == text.format(where=where)
     assert caught.value.__cause__ is None

@@ -67,7 +67,7 @@ LAZY = [(case, name) for case, name in CASES if Strategy(name) is Strategy.ANY]
 
 
 @pytest.mark.parametrize("case", [case for case, _ in LAZY], ids=[case.name for case, _ in LAZY])
-@pytest.mark.parametrize("engine", ["lazy_chain", "lazy_tree"])
+@pytest.mark.parametrize("engine", ["lazy_chain", "lazy_tree", "tree"])
 def test_golden_lazily(engine: str, case: GoldenCase) -> None:
     query = query_under(case, Strategy.ANY.value)
     check(case, Strategy.ANY.value, fyke.match(case.table, query, **options(case), engine=engine))

@@ -32,6 +32,7 @@ from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
 from fyke.engine.segments import Taken, count_tied_rows, find_segments, number_events
 from fyke.engine.state import NO_RUNS, Counters, RunState, State, empty_state
+from fyke.engine.tree_reader import TreeReader
 from fyke.language.ast import Strategy, WindowKind
 from fyke.plan.plan import LAZY_ENGINES, Plan, reads_apart
 
@@ -81,6 +82,7 @@ class Engine:
         self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
         roles = [self._roles(number) for number in range(len(self.programs))]
         self.lazy = LazyReader(plan, roles, settings, self.names) if plan.engine in LAZY_ENGINES else None
+        self.tree = TreeReader(plan, self.programs, self.names) if plan.engine == "tree" else None
         arity = self.analysed.functions
         self.compiled = [
             compile_external(name, function, arity[name]) for name, function in plan.functions.items()
@@ -243,6 +245,8 @@ class Engine:
         found, runs = [], []
         if self.lazy is not None:
             return self.lazy.read(feed, data, ranks, counters), [NO_RUNS] * len(self.programs)
+        if self.tree is not None:
+            return self.tree.read(feed, data, ranks, counters), [NO_RUNS] * len(self.programs)
         for number, program in enumerate(self.programs):
             call = AutomatonCall(program, ranks, data, self.plan.limits, compressed=self.compresses)
             before = state.runs[number] if state.runs else None

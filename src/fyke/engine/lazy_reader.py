@@ -18,6 +18,8 @@ from fyke.engine.tally import Tally, TallyArrays
 from fyke.plan.counting import Counting, may_repeat
 from fyke.plan.plan import Plan
 
+_BINDING_BYTES = 16
+
 
 class LazyReader:
     """The lazy search of a plan, behind the door of the engine."""
@@ -54,12 +56,15 @@ class LazyReader:
 
     def read(self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters) -> MatchSet:
         """Return the matches whose last event is new; none if they are only tallied."""
-        found, count = [], 0
+        found, count, bindings = [], 0, 0
         for chunk in self.chunks(feed, data, ranks, counters):
             found.append(chunk)
             count += len(chunk)
+            bindings += len(chunk.positions)
             if count > self.limits.matches:
                 raise LimitReached("matches", int(chunk.positions[-1]))
+            if bindings * _BINDING_BYTES > self.limits.buffer_bytes:
+                raise LimitReached("buffer_bytes", int(chunk.positions[-1]))
         return concat(found)
 
     def chunks(self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters) -> Iterator[MatchSet]:

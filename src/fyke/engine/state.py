@@ -66,6 +66,8 @@ class Counters:
         Matches of the positive part that selection and absences chose from.
     matches
         Matches reported.
+    replans
+        How often a join tree was planned anew and rebuilt.
     """
 
     events_read: int = 0
@@ -85,6 +87,7 @@ class Counters:
     buffer_peak: int = 0
     intermediate_matches: int = 0
     matches: int = 0
+    replans: int = 0
 
     def merge(self, other: Counters) -> None:
         """Add what another part of the work counted; of a peak take the highest."""

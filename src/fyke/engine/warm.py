@@ -26,7 +26,9 @@ _ROADS = {
     "backtrack": [("all", Techniques(search="backtrack"))],
     "compressed": [("compressed", Techniques())],
     "lazy": [("all", Techniques())],
+    "tree": [("all", Techniques())],
 }
+_ENGINES = {"lazy": "lazy_chain", "tree": "tree"}
 _LAZY_QUERIES = (
     "PATTERN SEQ(A a, ~B c, A d, A+ b[]) WHERE skip_till_any_match { b.x > a.x AND b[i].x > b[i-1].x "
     "AND a.s < d.s AND a.x = d.x } WITHIN 5 RETURN count(*), sum(sum(b[].x))",
@@ -46,8 +48,8 @@ def warm_up(plan: Plan | None = None) -> None:
     with compile_lock():
         for road in sorted(wanted):
             for output, techniques in _ROADS[road]:
-                for query in _LAZY_QUERIES if road == "lazy" else _QUERIES:
-                    _run(query, output, techniques, "lazy_chain" if road == "lazy" else "automaton")
+                for query in _LAZY_QUERIES if road in _ENGINES else _QUERIES:
+                    _run(query, output, techniques, _ENGINES.get(road, "automaton"))
     _warm.update(wanted)
 
 
@@ -56,6 +58,7 @@ def _roads(plan: Plan | None) -> set[str]:
         return {"compressed"}
     roads = {"compressed"} if plan.output == "compressed" else set()
     roads |= {"lazy"} if plan.engine in LAZY_ENGINES else set()
+    roads |= {"tree"} if plan.engine == "tree" else set()
     robust = plan.pushed.analysed.form.strategy is Strategy.ROBUST
     return roads | ({"backtrack"} if robust or plan.techniques.search == "backtrack" else set())
 

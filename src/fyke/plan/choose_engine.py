@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fyke.errors import OptionError, near_misses
 from fyke.language.ast import Strategy
 from fyke.plan.plan import LAZY_ENGINES
 from fyke.plan.pushdown import Pushed
+from fyke.plan.tree_shape import Shape, leaves
 from fyke.techniques import Techniques
+
+TREE_STRATEGIES = (Strategy.ANY, Strategy.STRICT)
 
 
 def choose_engine(asked: str, pushed: Pushed, techniques: Techniques) -> str:
@@ -19,8 +24,26 @@ def choose_engine(asked: str, pushed: Pushed, techniques: Techniques) -> str:
                 f"engine {engine!r} evaluates skip_till_any_match, and the query asks for {strategy.value}",
                 remedy="Use engine='automaton' or 'auto', or write WHERE skip_till_any_match { ... }.",
             )
+    if engine == "tree" and pushed.analysed.form.strategy not in TREE_STRATEGIES:
+        raise OptionError(
+            "engine 'tree' evaluates skip_till_any_match and strict_contiguity, and the query asks for "
+            f"{pushed.analysed.form.strategy.value}",
+            remedy="Use engine='automaton' or 'auto', or write WHERE skip_till_any_match { ... }.",
+        )
     _check_order(engine, pushed, techniques.order)
+    if techniques.tree is not None:
+        _check_tree(engine, pushed, techniques.tree)
     return engine
+
+
+def _check_tree(engine: str, pushed: Pushed, tree: Shape) -> None:
+    """Refuse a tree whose leaves are not the pattern's variables, each once."""
+    if engine != "tree":
+        raise OptionError(
+            f"technique 'tree' is for engine='tree', and the engine is {engine!r}",
+            remedy="Leave the tree out, or use engine='tree'.",
+        )
+    _check_names("tree", pushed, leaves(tree), "Leave the tree out: then the cheapest one is searched for.")
 
 
 def _check_order(engine: str, pushed: Pushed, order: tuple[str, ...] | None) -> None:
@@ -32,17 +55,22 @@ def _check_order(engine: str, pushed: Pushed, order: tuple[str, ...] | None) -> 
             f"technique 'order' is for engine='lazy_chain', and the engine is {engine!r}",
             remedy="Leave the order out, or use engine='lazy_chain'.",
         )
+    _check_names("order", pushed, order, "Leave the order out: then rare variables come first.")
+
+
+def _check_names(what: str, pushed: Pushed, given: Sequence[str], remedy: str) -> None:
     names = list(dict.fromkeys(v.name for each in pushed.alternatives for v in each.variables))
-    said = f"order must name each of {', '.join(names)} once, found {', '.join(map(str, order)) or 'nothing'}"
-    remedy = "Leave the order out: then rare variables come first."
-    for name in order:
+    said = (
+        f"{what} must name each of {', '.join(names)} once, found {', '.join(map(str, given)) or 'nothing'}"
+    )
+    for name in given:
         if name not in names:
             raise OptionError(
                 f"{said}: {name!r} is no variable to be bound.{near_misses(str(name), names)}", remedy=remedy
             )
-    repeated = [name for name in names if order.count(name) > 1]
+    repeated = [name for name in names if given.count(name) > 1]
     if repeated:
-        raise OptionError(f"{said}: {repeated[0]!r} is there {order.count(repeated[0])} times", remedy=remedy)
-    missing = [name for name in names if name not in order]
+        raise OptionError(f"{said}: {repeated[0]!r} is there {given.count(repeated[0])} times", remedy=remedy)
+    missing = [name for name in names if name not in given]
     if missing:
         raise OptionError(f"{said}: {missing[0]!r} is missing", remedy=remedy)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fyke.language.ast import Expression, Strategy
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
 from fyke.plan.early_absences import depends_on, early_absences
 from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
+from fyke.plan.planner import choose_plan
 from fyke.plan.pushdown import Pushed, physical
+from fyke.techniques import Techniques
 
 _READS = {
     Strategy.ANY: "every satisfied binding starts a new run, the old one goes on",
@@ -19,8 +23,18 @@ _READS = {
 }
 
 
-def explain_plan(plan: Plan, *, rows_by: str) -> str:
-    """Return the explanation of a plan; ``rows_by`` says who evaluates what one row decides."""
+def explain_plan(
+    plan: Plan,
+    *,
+    rows_by: str,
+    asked: Techniques | None = None,
+    observed: Mapping[str, float] | None = None,
+) -> str:
+    """Return the explanation of a plan; ``rows_by`` says who evaluates what one row decides.
+
+    ``asked``: the techniques as the user gave them, before a planner filled them in; ``observed``: the
+    metrics of a run of the same plan.
+    """
     pushed = plan.pushed
     analysed = pushed.analysed
     lines = [str(analysed.query), ""]
@@ -31,7 +45,24 @@ def explain_plan(plan: Plan, *, rows_by: str) -> str:
         lines += _alternative(alternative)
     lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(pushed)]
     lines += ["", *_title("matching"), *_matching(plan)]
+    lines += ["", *_title("cost"), *_costs(plan, asked or plan.techniques, observed or {})]
     return "\n".join(lines)
+
+
+def _costs(plan: Plan, asked: Techniques, observed: Mapping[str, float]) -> list[str]:
+    """Return what every engine is expected to cost, what a run has shown, and the statistics behind it."""
+    choice = choose_plan(plan.engine, plan.pushed, asked, plan.statistics, plan.output)
+    lines = [f"  chosen   {choice.chosen}"]
+    if observed:
+        windows = max(1.0, observed["events_read"] / max(1.0, choice.statistics.window_rows))
+        made = observed["runs_created"] / windows
+        lines.append(
+            f"  observed {made:.3g} partial matches a window, {choice.chosen.work.made:.3g} were expected; "
+            f"{observed['condition_evaluations']:,} conditions decided, "
+            f"planned anew {observed['replans']} times"
+        )
+    lines += [f"  rejected {option}" for option in choice.options if option is not choice.chosen]
+    return lines + [f"  {line}" for line in str(choice.statistics).splitlines()]
 
 
 def _title(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from fyke.language.ast import Strategy, WindowKind
 from fyke.limits import Limits
 from fyke.plan.counting import Counting, plan_counting
 from fyke.plan.pushdown import Pushed, physical
+from fyke.plan.statistics import Statistics
 from fyke.techniques import Techniques
 
 ROLES = "__fyke_roles"
@@ -32,6 +33,7 @@ class Plan:
     functions: Mapping[str, Callable[..., float]] = field(default_factory=dict)
     techniques: Techniques = field(default_factory=Techniques)
     engine: str = "automaton"
+    statistics: Statistics | None = None
 
     @property
     def counting(self) -> Counting | str:

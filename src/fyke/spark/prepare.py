@@ -159,6 +159,14 @@ def relevant(frame: DataFrame, pushed: Pushed) -> DataFrame:
     return frame
 
 
+def first_rows(frame: DataFrame, pushed: Pushed, count: int) -> pa.Table:
+    """Return the earliest relevant rows, prepared; this runs a Spark job."""
+    rows = relevant(prepared(frame, pushed), pushed)
+    ordered = rows.orderBy(quote(pushed.analysed.schema.end)).limit(count)
+    names = dict.fromkeys((*prepared_columns(pushed), *pushed.analysed.schema.order_columns()))
+    return ordered.select(*map(quote, names)).toArrow()
+
+
 def _keys(pushed: Pushed) -> list[Column]:
     strict = pushed.analysed.form.strategy is Strategy.STRICT
     return [] if strict else [F.col(quote(name)) for name in pushed.split]

@@ -63,7 +63,7 @@ def measure_windows(events, begin, end, kind, window, points, reach):
     first, last = reach[Z.REACH_FIRST], reach[Z.REACH_END]
     rising = points or kind == L.WINDOW_EVENTS
     low, high = begin, begin
-    if rising and abs(ends[begin]) < NEAR and abs(ends[end - 1]) < NEAR:  # no difference overflows
+    if rising and ends[begin] > -NEAR and ends[end - 1] < NEAR:  # no difference overflows
         most = window if kind == L.WINDOW_TIME else window - 1
         for x in range(begin, end):
             now = ends[x]

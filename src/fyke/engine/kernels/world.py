@@ -33,7 +33,8 @@ class World(NamedTuple):
     ``saved`` go into it.  Matches are noted in ``heads`` and leave through ``out_positions``,
     ``out_variables`` and ``offsets``.  What follows ``limits`` is scratch: the stack of a condition, the
     elements of one substitution, the path of one match, the runs ``seen`` by hash, the events ``ahead``.
-    From ``plan`` on it is what the lazy engines need: :mod:`fyke.engine.kernels.lazy`.
+    From ``plan`` on it is what the lazy engines need: :mod:`fyke.engine.kernels.lazy`.  From ``tree`` on
+    it is what join trees need: :mod:`fyke.engine.kernels.join_tree`.
     """
 
     program: Array
@@ -94,6 +95,11 @@ class World(NamedTuple):
     kept_f: Array = np.zeros((1, 1), np.float64)
     out_alternative: Array = np.zeros(1, np.int64)
     counts: Array = np.zeros(1, np.int64)
+    tree: Array = np.zeros(1, np.int64)
+    buffers: Array = np.zeros((1, 1), np.int64)
+    rows: Array = np.zeros(1, np.int64)
+    buckets: Array = np.zeros(1, np.int64)
+    observed: Array = np.zeros((1, 1), np.int64)
     subset_i: Array = np.zeros((1, 1), np.int64)
     subset_f: Array = np.zeros((1, 1), np.float64)
     values_i: Array = np.zeros((1, 1), np.int64)
@@ -113,7 +119,7 @@ _FLAT = {
     "stack_i", "stack_f", "nulls", "elements", "bounds", "fill", "places", "before_i", "before_f", "after_i",
     "after_f", "kept_slots", "kept_lengths", "heads", "path", "branches", "seen", "ahead", "plan",
     "candidates", "keys", "entries", "chosen", "prefix", "out_positions", "out_variables",
-    "out_alternative", "counts",
+    "out_alternative", "counts", "tree", "rows", "buckets",
 }  # fmt: skip
 
 

@@ -1,0 +1,83 @@
+"""The first rows of a table to statistics, for plans that are made before anything runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.columns import encode
+from fyke.engine.engine import Engine
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels import lazy_layout as Z
+from fyke.engine.lazy_tables import find_candidates
+from fyke.engine.measure import Sample, draw_selectivities, in_windows, reach_of_rows
+from fyke.engine.order import order_rows, times
+from fyke.engine.prepare import prepare
+from fyke.engine.tree_tables import RowKeys
+from fyke.language.ast import WindowKind
+from fyke.plan.plan import Plan
+from fyke.plan.statistics import Statistics, condition_texts
+
+SAMPLE_ROWS = 5_000
+
+
+def measure_table(plan: Plan, table: pa.Table) -> Statistics:
+    """Return the statistics of the earliest rows of a table, all of which have a time."""
+    ends = times(table.column(plan.pushed.analysed.schema.end))
+    if len(ends) > SAMPLE_ROWS:
+        if bool((ends[1:] >= ends[:-1]).all()):
+            table = table.slice(0, SAMPLE_ROWS)
+        else:
+            table = table.take(pa.array(np.argpartition(ends, SAMPLE_ROWS)[:SAMPLE_ROWS]))
+    rest = len(ends) / max(1, table.num_rows)
+    return measure_rows(plan, prepare(table, plan.pushed), rest)
+
+
+def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0) -> Statistics:
+    """Return the statistics of prepared rows, which are all rows of some stretch of time.
+
+    Where a window is longer than that stretch, it holds more than they show: up to ``most`` times as much.
+    """
+    if rows.num_rows == 0:
+        return Statistics()
+    scale = _longer(plan, rows, most)
+    engine = Engine(replace(plan, engine="automaton"))
+    ordered = order_rows(rows, plan)
+    data, _ = encode(ordered.table, plan, engine.uses, engine.tick, ordered.events, engine.literals)
+    roles = set(plan.pushed.roles_of.values())
+    segments = np.zeros((len(ordered.segments) - 1, 5), np.int64)
+    segments[:, 0] = segments[:, 1] = ordered.segments[:-1]
+    segments[:, 2] = ordered.segments[1:]
+    window = plan.pushed.analysed.form.window
+    kind = L.WINDOW_NONE
+    if window is not None:
+        kind = L.WINDOW_EVENTS if window.kind is WindowKind.EVENTS else L.WINDOW_TIME
+    length = min(plan.pushed.analysed.window or 0, 2**63 - 1)
+    reach = reach_of_rows(data, segments, kind, length, points=plan.pushed.analysed.schema.points)
+    sample = Sample(data, find_candidates(data, roles), reach, 0, rows.num_rows)
+    names = [name for _, name in plan.pushed.roles_of]
+    found = in_windows(sample, list(plan.pushed.roles_of.values()))
+    rates = {name: scale * rate for name, rate in zip(names, found, strict=True)}
+    texts = condition_texts(plan.pushed)
+    selectivities: dict[str, float] = {}
+    keys = RowKeys(data)
+    for alternative, program in zip(plan.pushed.alternatives, engine.programs, strict=True):
+        selectivities |= draw_selectivities(alternative, program, sample, texts, keys)
+    held = reach[Z.REACH_END, : rows.num_rows] - np.arange(rows.num_rows)
+    return Statistics(rates, selectivities, scale * float(held.mean()), rows.num_rows)
+
+
+def _longer(plan: Plan, rows: pa.Table, most: float) -> float:
+    """Return how many times longer a window is than what the rows cover."""
+    window = plan.pushed.analysed.form.window
+    if rows.num_rows < 2 or most <= 1:
+        return 1.0
+    if window is None:
+        return most
+    if window.kind is WindowKind.EVENTS:
+        return 1.0
+    ends = times(rows.column(plan.pushed.analysed.schema.end))
+    covered = max(1, int(ends.max()) - int(ends.min()))
+    return min(most, max(1.0, (plan.pushed.analysed.window or 0) / covered))

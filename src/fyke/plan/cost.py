@@ -1,0 +1,178 @@
+"""The expected work of evaluating an alternative, for all engines in one unit ([T] 5.3, [L] 6).
+
+The work is what happens per window of time: partial matches *tried* (pairs looked at, conditions
+decided) and *made*.  With rates r of the variables of a set S, n of them, a window sees
+
+    n * product of r * (share of orders that S allows) * product of selectivities of conditions within S
+
+partial matches of S: n, because each of its events may be the one that a window begins with.  [T] 5.3
+takes one half for every sequence join; counting the allowed orders instead is exact for independent
+events.  Only conditions that fit a subtree and cross its root thin out what its root tries ([T] 3.5.4).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from fyke.pattern.normal_form import Alternative, Condition, Variable
+from fyke.plan.statistics import Statistics, is_equality
+
+MOST_LISTS = 1e12
+_EXACT = 14  # variables up to which orders of sets that are no chains are counted exactly
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Expected work per window: partial matches tried, made, and what that costs in nanoseconds."""
+
+    tried: float
+    made: float
+    cost: float
+
+
+class CostModel:
+    """Cardinalities of sets of variables, as bit masks over ``names``."""
+
+    def __init__(
+        self, alternative: Alternative, statistics: Statistics, texts: Mapping[Condition, str] | None = None
+    ) -> None:
+        self.alternative, self.texts = alternative, texts or {}
+        self.names = [variable.name for variable in alternative.variables]
+        self.count = len(self.names)
+        bits = {name: 1 << k for k, name in enumerate(self.names)}
+        self.bits = bits
+        self.before, self.after = [0] * self.count, [0] * self.count
+        for u, v in alternative.order:
+            if u in bits and v in bits:
+                self.before[self.names.index(v)] |= bits[u]
+                self.after[self.names.index(u)] |= bits[v]
+        self.chain = sum(mask.bit_count() for mask in self.before) == self.count * (self.count - 1) // 2
+        self.statistics = statistics
+        groups = {v.name for v in alternative.variables if v.group}
+        self.conditions = [
+            (
+                sum(bits[name] for name in each.variables),
+                max(self.holds(each), 1e-6),
+                is_equality(each) and not each.variables & groups,
+            )
+            for each in alternative.conditions
+            if len(each.variables) > 1
+        ]
+        self.rates = [self._rate(variable) for variable in alternative.variables]
+        self.groups = sum(bits[name] for name in groups)
+        self._orders: dict[int, float] = {0: 1.0}
+        self._selectivity: dict[int, float] = {}
+
+    @cached_property
+    def everything(self) -> int:
+        """The mask of all variables."""
+        return (1 << self.count) - 1
+
+    def _rate(self, variable: Variable) -> float:
+        """Return how many events, or lists of a group, a window holds."""
+        rate = self.statistics.rate(variable.name)
+        if not variable.group:
+            return max(rate, 1e-6)
+        own = [each for each in self.alternative.conditions if each.variables == {variable.name}]
+        grows = math.prod(self.holds(each) for each in own if each.lagged)
+        total, ways = 0.0, 1.0
+        most = variable.maximum if variable.maximum is not None else 64
+        for length in range(1, most + 1):
+            ways *= max(rate - length + 1, 0.0) / length * (grows if length > 1 else 1.0)
+            if ways < 1e-9 or total > MOST_LISTS:
+                break
+            total += ways
+        return min(max(total, 1e-6), MOST_LISTS)
+
+    def holds(self, condition: Condition) -> float:
+        """Return how often a condition holds."""
+        return self.statistics.selectivity(condition, self.texts.get(condition, ""))
+
+    # --- sets of variables --------------------------------------------------------------
+
+    def product(self, mask: int) -> float:
+        """Return the product of the rates of a set."""
+        return math.prod(self.rates[k] for k in range(self.count) if mask >> k & 1)
+
+    def selectivity(self, mask: int) -> float:
+        """Return the product of the selectivities of all conditions within a set."""
+        if mask not in self._selectivity:
+            inside = (s for needs, s, _ in self.conditions if needs & ~mask == 0)
+            self._selectivity[mask] = math.prod(inside)
+        return self._selectivity[mask]
+
+    def equalities(self, left: int, right: int) -> float:
+        """Return the selectivity of the equalities that cross from one set to another."""
+        crossing = (s for needs, s, equal in self.conditions if equal and needs & left and needs & right)
+        return math.prod(crossing)
+
+    def orders(self, mask: int) -> float:
+        """Return the number of orders of a set that the pattern allows."""
+        if self.chain:
+            return 1.0
+        if mask not in self._orders:
+            if self.count > _EXACT:
+                n = mask.bit_count()
+                ordered = sum((self.before[k] & mask).bit_count() for k in range(n) if mask >> k & 1)
+                share = ordered / max(1, n * (n - 1) // 2)
+                self._orders[mask] = math.factorial(n) ** (1 - share)
+            else:
+                self._orders[mask] = sum(
+                    self.orders(mask & ~(1 << k))
+                    for k in range(self.count)
+                    if mask >> k & 1 and self.after[k] & mask == 0
+                )
+        return self._orders[mask]
+
+    def made(self, mask: int) -> float:
+        """Return how many partial matches of a set arise per window."""
+        n = mask.bit_count()
+        return n * self.product(mask) * self.orders(mask) / math.factorial(n) * self.selectivity(mask)
+
+    def joined(self, left: int, right: int) -> float:
+        """Return how many pairs a node looks at per window: in order if it is a sequence, hashed if equal."""
+        n, k = (left | right).bit_count(), left.bit_count()
+        orders = self.orders(left) * self.orders(right)
+        if not self.is_sequence(left, right) and not self.is_sequence(right, left):
+            orders *= math.comb(n, k)
+        pairs = n * self.product(left | right) * orders / math.factorial(n)
+        return pairs * self.selectivity(left) * self.selectivity(right) * self.equalities(left, right)
+
+    def bound(self, mask: int, k: int) -> float:
+        """Return how many candidates a lazy search looks at when it binds variable ``k`` after a set."""
+        both = mask | 1 << k
+        n = both.bit_count()
+        ranges = n * self.product(both) * self.orders(both) / math.factorial(n)
+        return ranges * self.selectivity(mask) * self.equalities(mask, 1 << k)
+
+    def arrived(self, mask: int, k: int) -> float:
+        """Return how many runs of a set are looked at when events of variable ``k`` arrive after it."""
+        n = mask.bit_count() + 1
+        return (
+            n * self.product(mask | 1 << k) * self.orders(mask) / math.factorial(n) * self.selectivity(mask)
+        )
+
+    def in_sequence_share(self) -> float:
+        """Return how many of the events that could start a match have all others behind them in time.
+
+        With n others at rates whose harmonic mean is h, about as often as a Poisson variable of mean h is
+        at least n; without an order, as often as all are there.
+        """
+        others = [max(self.statistics.rate(name), 1e-9) for name in self.names]
+        if not self.chain or len(others) < 2:
+            return self.present_share()
+        del others[0 if len(self.before) == 0 else self.before.index(0)]
+        mean = len(others) / sum(1 / rate for rate in others)
+        below = sum(math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(len(others)))
+        return min(1.0, max(1.0 - below, 1e-3))
+
+    def present_share(self) -> float:
+        """Return how often a window holds an event of every variable."""
+        return math.prod(1.0 - math.exp(-max(self.statistics.rate(name), 1e-6)) for name in self.names)
+
+    def is_sequence(self, left: int, right: int) -> bool:
+        """Say whether everything in one set is before everything in another."""
+        return all(right & ~self.after[k] == 0 for k in range(self.count) if left >> k & 1)

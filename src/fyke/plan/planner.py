@@ -1,0 +1,188 @@
+"""Statistics to a choice: which engine, and for it which order or tree, from cost.
+
+Every engine that can run the query is costed in one unit, nanoseconds per window of events; the
+cheapest is taken.  Engines that cannot run it are listed with the reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from fyke.language.ast import Strategy
+from fyke.plan.choose_engine import TREE_STRATEGIES
+from fyke.plan.cost import CostModel, Work
+from fyke.plan.plan import LAZY_ENGINES
+from fyke.plan.pushdown import Pushed
+from fyke.plan.search import Found, automaton_work, best_order, best_tree, tree_work
+from fyke.plan.statistics import Statistics, condition_texts
+from fyke.plan.tree_shape import orient, show
+from fyke.techniques import Techniques
+
+# What reading an event costs, in nanoseconds: candidates, windows, roles, one level of every search.
+PER_EVENT = {"automaton": 35.0, "lazy_chain": 25.0, "lazy_tree": 27.0, "tree": 120.0}
+_CHOOSING = 3.0  # a lazy tree looks at every variable before it binds one
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An engine that was looked at: how it would run, its work per window, or why it cannot run."""
+
+    engine: str
+    how: str
+    work: Work
+    refused: str = ""
+    order: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        if self.refused:
+            return f"{self.engine}: {self.refused}"
+        rows, cost = _amount(self.work.made), _amount(self.work.cost / 1000)
+        return (
+            f"{self.engine}{f' {self.how}' if self.how else ''}: {rows} partial matches, {cost} us a window"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was chosen and what it was chosen from, the cheapest first."""
+
+    engine: str
+    techniques: Techniques
+    options: tuple[Option, ...]
+    statistics: Statistics
+
+    @property
+    def chosen(self) -> Option:
+        """The option of the engine that runs."""
+        return next(option for option in self.options if option.engine == self.engine)
+
+
+def _amount(value: float) -> str:
+    if value >= 1e6:
+        return f"{value:.1e}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def choose_plan(
+    asked: str,
+    pushed: Pushed,
+    techniques: Techniques,
+    statistics: Statistics | None,
+    output: str = "all",
+    *,
+    quick: bool = False,
+) -> Choice:
+    """Return the engine for a query: the one asked for, or the cheapest of those that can run it.
+
+    ``quick``: an engine that for reading the events alone needs longer than another one for everything is
+    left out.
+    """
+    known = statistics or Statistics()
+    options = sorted(
+        cost_engines(pushed, techniques, known, output, quick=quick),
+        key=lambda o: (o.refused != "", o.work.cost),
+    )
+    engine = options[0].engine if asked == "auto" else asked
+    best = next(option for option in options if option.engine == engine)
+    if asked == "auto" and engine == "lazy_chain" and techniques.order is None and statistics is not None:
+        techniques = replace(techniques, order=best.order)
+    return Choice(engine, techniques, tuple(options), known)
+
+
+def cost_engines(
+    pushed: Pushed, techniques: Techniques, statistics: Statistics, output: str, *, quick: bool = False
+) -> list[Option]:
+    """Return every engine with its work for a query."""
+    texts = condition_texts(pushed)
+    models = [CostModel(alternative, statistics, texts) for alternative in pushed.alternatives]
+    strategy = pushed.analysed.form.strategy
+    asked_for = techniques.order is not None or techniques.tree is not None
+    found: list[Option] = []
+    for engine in ("automaton", *LAZY_ENGINES, "tree"):
+        least = _total([], engine, statistics).cost
+        if quick and any(option.work.cost < least for option in found):
+            continue
+        refused = ""
+        fits = TREE_STRATEGIES if engine == "tree" else (Strategy.ANY,)
+        if engine != "automaton" and strategy not in fits:
+            refused = f"does not evaluate {strategy.value}"
+        elif engine != "automaton" and output not in ("all", "non_overlap"):
+            refused = f"does not make output {output!r}"
+        elif strategy is Strategy.STRICT and engine == "tree":
+            refused = "strict contiguity leaves few runs, which the automaton reads fastest"
+        elif techniques.order is not None and engine != "lazy_chain" and asked_for:
+            refused = "takes no order"
+        elif techniques.tree is not None and engine != "tree":
+            refused = "takes no tree"
+        if refused:
+            found.append(Option(engine, "", Work(0.0, 0.0, math.inf), refused))
+        else:
+            found.append(_COST[engine](models, techniques, statistics))
+    return found
+
+
+def _total(works: Sequence[Work], engine: str, statistics: Statistics) -> Work:
+    events = PER_EVENT[engine] * max(statistics.window_rows, sum(statistics.rates.values()))
+    return Work(
+        sum(work.tried for work in works),
+        sum(work.made for work in works),
+        events + sum(work.cost for work in works),
+    )
+
+
+def _cost_automaton(models: Sequence[CostModel], techniques: Techniques, statistics: Statistics) -> Option:
+    works = [
+        automaton_work(model) if model.count <= 14 else Work(math.inf, math.inf, math.inf) for model in models
+    ]
+    return Option("automaton", "", _total(works, "automaton", statistics))
+
+
+@lru_cache(maxsize=64)
+def model_order(model: CostModel) -> Found:
+    """Return the best order of a model, found once for all engines that ask."""
+    return best_order(model)
+
+
+def _cost_chain(models: Sequence[CostModel], techniques: Techniques, statistics: Statistics) -> Option:
+    found = [model_order(model) for model in models]
+    order = found[0].order if len(found) == 1 else None
+    how = "; ".join(" ".join(each.order) for each in found[:4])
+    return Option("lazy_chain", how, _total([f.work for f in found], "lazy_chain", statistics), order=order)
+
+
+def _cost_lazy_tree(models: Sequence[CostModel], techniques: Techniques, statistics: Statistics) -> Option:
+    """A lazy tree finds about the best order by itself, and pays for the choice at every level."""
+    works = [
+        replace(found.work, cost=_choosing(found.work, model))
+        for model, found in ((model, model_order(model)) for model in models)
+    ]
+    return Option("lazy_tree", "", _total(works, "lazy_tree", statistics))
+
+
+def _choosing(work: Work, model: CostModel) -> float:
+    """Return the cost of a search that gives up as soon as a variable has no candidate ([L] 7)."""
+    share = model.present_share()
+    return work.cost * (0.4 + 0.6 * share) + _CHOOSING * model.count * work.made * share
+
+
+def _cost_tree(models: Sequence[CostModel], techniques: Techniques, statistics: Statistics) -> Option:
+    pull = techniques.propagation == "pull"
+    works, how = [], []
+    for model in models:
+        shape = best_tree(model).shape
+        assert shape is not None
+        shape = orient(shape, model.alternative.order)
+        works.append(tree_work(model, shape, pull=pull))
+        how.append(show(shape))
+    return Option("tree", "; ".join(how[:4]), _total(works, "tree", statistics))
+
+
+_COST: dict[str, Callable[[Sequence[CostModel], Techniques, Statistics], Option]] = {
+    "automaton": _cost_automaton,
+    "lazy_chain": _cost_chain,
+    "lazy_tree": _cost_lazy_tree,
+    "tree": _cost_tree,
+}

@@ -1,0 +1,197 @@
+"""The search for the cheapest tree and the cheapest chain order ([T] 3.5.3, algorithms 4 and 5; [L] 6).
+
+Over a chain the subtrees are contiguous stretches, and a dynamic programme over their splits is exact
+([T] 5.3.1).  Otherwise every partition of every set is a split; beyond a dozen variables only stretches
+of one order of the variables are tried.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fyke.plan.cost import CostModel, Work
+from fyke.plan.tree_shape import Order, Shape, in_sequence, last_variable, leaves
+
+# Nanoseconds, measured (bench/trees.py): of a tree for a pair it looks at and a row it makes; of a lazy
+# search for a candidate and a partial match it goes on from; of the automaton for a run that meets an
+# event and for a new one.
+PAIR, ROW = 20.0, 45.0
+CANDIDATE, LEVEL = 1.6, 45.0
+RUN_TRIED, RUN_MADE = 30.0, 130.0
+_SETS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A plan of one alternative: a tree or an order, with its work."""
+
+    shape: Shape | None
+    order: tuple[str, ...]
+    work: Work
+
+
+def node_work(model: CostModel, left: int, right: int) -> tuple[float, float]:
+    """Return the pairs a node looks at and the rows it makes."""
+    return model.joined(left, right), model.made(left | right)
+
+
+def best_tree(model: CostModel) -> Found:
+    """Return the cheapest tree of a model's alternative, as the push plan would cost."""
+    if model.count == 1:
+        made = model.made(1)
+        return Found(model.names[0], (), Work(made, made, ROW * made))
+    chosen = _over_sets(model) if not model.chain and model.count <= _SETS else _over_stretches(model)
+    shape = _build(model, chosen, model.everything)
+    return Found(shape, (), tree_work(model, shape, pull=False))
+
+
+def _over_stretches(model: CostModel) -> dict[int, int]:
+    """Return, for stretches of the variables in order, the left part of the best split."""
+    order: Order = frozenset(model.alternative.order)
+    bits = [model.bits[name] for name in in_sequence(model.names, order)]
+    n = model.count
+    masks = {(i, j): sum(bits[i:j]) for i in range(n) for j in range(i + 1, n + 1)}
+    least = {(i, i + 1): 0.0 for i in range(n)}
+    chosen = {}
+    for size in range(2, n + 1):
+        for i in range(n - size + 1):
+            j = i + size
+            made = ROW * model.made(masks[i, j])
+            costs = [
+                (least[i, r] + least[r, j] + PAIR * model.joined(masks[i, r], masks[r, j]), r)
+                for r in range(i + 1, j)
+            ]
+            cost, cut = min(costs)
+            least[i, j] = cost + made
+            chosen[masks[i, j]] = masks[i, cut]
+    return chosen
+
+
+def _over_sets(model: CostModel) -> dict[int, int]:
+    """Return, for every set of variables, the left part of the best partition."""
+    everything = model.everything
+    least, chosen = [0.0] * (everything + 1), {}
+    behind = [everything] * (everything + 1)
+    product, rows, equal = ([1.0] * (everything + 1) for _ in range(3))
+    equalities = [(needs, s) for needs, s, is_equal in model.conditions if is_equal]
+    for mask in range(1, everything + 1):
+        low = (mask & -mask).bit_length() - 1
+        behind[mask] = behind[mask & (mask - 1)] & model.after[low]
+        product[mask] = product[mask & (mask - 1)] * model.rates[low]
+        equal[mask] = math.prod(s for needs, s in equalities if needs & ~mask == 0)
+        rows[mask] = model.orders(mask) * model.selectivity(mask) / equal[mask]
+    for mask in range(1, everything + 1):
+        n = mask.bit_count()
+        if n < 2:
+            continue
+        share = n * product[mask] / math.factorial(n) * equal[mask]
+        ways = [share * PAIR * math.comb(n, k) for k in range(n)]
+        ordered = share * PAIR
+        best, cut = math.inf, 0
+        top = 1 << (mask.bit_length() - 1)
+        rest = mask & ~top
+        right = rest
+        while right:  # each partition once: the highest variable is on the left
+            left = mask & ~right
+            cost = least[left] + least[right]
+            if cost < best:
+                mixed = right & ~behind[left] and left & ~behind[right]
+                cost += (ways[right.bit_count()] if mixed else ordered) * rows[left] * rows[right]
+                if cost < best:
+                    best, cut = cost, left
+            right = (right - 1) & rest
+        least[mask] = best + ROW * share * rows[mask]
+        chosen[mask] = cut
+    return chosen
+
+
+def _build(model: CostModel, chosen: dict[int, int], mask: int) -> Shape:
+    if mask.bit_count() == 1:
+        return model.names[mask.bit_length() - 1]
+    left = chosen[mask]
+    first, second = _build(model, chosen, left), _build(model, chosen, mask & ~left)
+    return (second, first) if model.is_sequence(mask & ~left, left) else (first, second)
+
+
+def tree_work(model: CostModel, shape: Shape, *, pull: bool) -> Work:
+    """Return the work of a tree; pulled, what no trigger follows in its window is never joined ([T] 4.1)."""
+    order: Order = frozenset(model.alternative.order)
+    last = last_variable(model.names, order)
+    share = 1.0
+    if pull and last is not None:
+        share = 1.0 - math.exp(-model.statistics.rate(last))
+    tried, made = _tree_work(model, shape, last if pull else None, share)
+    return Work(tried, made, PAIR * tried + ROW * made)
+
+
+def _tree_work(model: CostModel, shape: Shape, last: str | None, share: float) -> tuple[float, float]:
+    if isinstance(shape, str):
+        return 0.0, model.rates[model.names.index(shape)]
+    left, right = (sum(model.bits[name] for name in leaves(part)) for part in shape)
+    tried, made = node_work(model, left, right)
+    for part in shape:
+        inner = _tree_work(model, part, last, share)
+        drives = last is None or last in leaves(part)
+        tried += inner[0] * (1.0 if drives else share)
+        made += inner[1] * (1.0 if drives else share)
+    return tried, made
+
+
+def chain_work(model: CostModel, order: tuple[str, ...]) -> Work:
+    """Return the work of a lazy search that binds the variables in an order."""
+    tried = made = 0.0
+    bound = 0
+    for name in order:
+        k = model.names.index(name)
+        tried += model.bound(bound, k)
+        bound |= 1 << k
+        made += model.made(bound) if bound != model.everything else 0.0
+    return Work(tried, made, CANDIDATE * tried + LEVEL * made)
+
+
+def best_order(model: CostModel) -> Found:
+    """Return the cheapest order of a lazy chain: groups last, otherwise any ([L] 4.5, 6)."""
+    if model.count > _SETS:
+        order = tuple(sorted(model.names, key=lambda name: model.rates[model.names.index(name)]))
+        return Found(None, order, chain_work(model, order))
+    singles = model.everything & ~model.groups
+    least: dict[int, tuple[float, tuple[str, ...]]] = {0: (0.0, ())}
+    for mask in range(1, model.everything + 1):
+        if mask & model.groups and singles & ~mask:
+            continue
+        options = []
+        made = LEVEL * model.made(mask) if mask != model.everything else 0.0
+        for k in range(model.count):
+            before = mask & ~(1 << k)
+            if mask >> k & 1 and before in least:
+                if model.groups >> k & 1 == 0 and mask & model.groups:
+                    continue
+                cost, names = least[before]
+                options.append((cost + CANDIDATE * model.bound(before, k) + made, (*names, model.names[k])))
+        if options:
+            least[mask] = min(options)
+    order = least[model.everything][1]
+    return Found(None, order, chain_work(model, order))
+
+
+def automaton_work(model: CostModel) -> Work:
+    """Return the work of the automaton: all runs of all states, in the order in which events arrive.
+
+    An event starts none if its window lacks what a match needs ([S] 5.2.2).
+    """
+    tried = made = 0.0
+    seen, waiting = {0}, [0]
+    while waiting:
+        bound = waiting.pop()
+        for k in range(model.count):
+            if bound >> k & 1 or model.before[k] & ~bound:
+                continue
+            after = bound | 1 << k
+            tried += model.arrived(bound, k)
+            if after not in seen:
+                seen.add(after)
+                waiting.append(after)
+                made += model.made(after)
+    share = model.in_sequence_share()
+    return Work(share * tried, share * made, share * (RUN_TRIED * tried + RUN_MADE * made))

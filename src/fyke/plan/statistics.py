@@ -1,0 +1,108 @@
+"""What is known of the data: how often events occur, how often conditions hold ([T] 3.5.3).
+
+Statistics steer plans and never change a result.  They come from the user, from a sample or the first
+chunk of the events, and from the engine while it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from fyke.errors import OptionError
+from fyke.language.ast import Binary, Expression, Reference, map_references
+from fyke.language.unparse import unparse_expression
+from fyke.pattern.normal_form import Condition
+from fyke.plan.pushdown import Pushed
+
+USUAL_RATE = 10.0
+_USUAL = {"=": 0.1, "!=": 0.9, "<>": 0.9}
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Rates by variable, selectivities by the text of a condition.
+
+    Attributes
+    ----------
+    rates
+        For each variable of the pattern, how many events a window holds that could be bound to it.
+    selectivities
+        For each condition between events, the share of pairs (in order and window) for which it holds.
+    window_rows
+        How many relevant events a window holds.
+    rows
+        How many rows were looked at; 0 for what is only assumed.
+
+    >>> print(Statistics({"a": 12.0}, {"a.x < b.x": 0.5}, 30.0, 1000))
+    statistics of 1,000 rows, 30 in a window
+      a  12 a window
+      a.x < b.x  holds for 50 %
+    """
+
+    rates: Mapping[str, float] = field(default_factory=dict)
+    selectivities: Mapping[str, float] = field(default_factory=dict)
+    window_rows: float = 0.0
+    rows: int = 0
+
+    def __post_init__(self) -> None:
+        for what, values, most in (("rate", self.rates, None), ("selectivity", self.selectivities, 1)):
+            for name, value in values.items():
+                number = isinstance(value, (int, float)) and not isinstance(value, bool)
+                if not number or not value >= 0 or (most is not None and value > most):
+                    allowed = "a number from 0 to 1" if most else "a number, 0 or more"
+                    raise OptionError(
+                        f"{what} of {name!r} must be {allowed}, found {value!r}",
+                        remedy="Take statistics from fyke.statistics(events, query, ...), or leave them out.",
+                    )
+
+    def rate(self, name: str) -> float:
+        """Return how many events of a variable a window holds, as far as known."""
+        return float(self.rates.get(name, USUAL_RATE))
+
+    def selectivity(self, condition: Condition, text: str) -> float:
+        """Return how often a condition, known by its text, holds, as far as known."""
+        found = self.selectivities.get(text)
+        return usual_selectivity(condition.expression) if found is None else float(found)
+
+    def __str__(self) -> str:
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        lines = [f"statistics of {rows}, {_short(self.window_rows)} in a window"]
+        if not self.rows:
+            lines = ["assumed statistics"]
+        lines += [f"  {name}  {_short(rate)} a window" for name, rate in self.rates.items()]
+        lines += [f"  {text}  holds for {100 * s:.3g} %" for text, s in self.selectivities.items()]
+        return "\n".join(lines)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def condition_texts(pushed: Pushed) -> dict[Condition, str]:
+    """Return the texts by which statistics know the conditions between events, as the user wrote them."""
+    made = {derived.name: derived.expression for derived in pushed.derived}
+
+    def written(reference: Reference) -> Expression:
+        if reference.path[0] not in made:
+            return reference
+        return map_references(
+            made[reference.path[0]],
+            lambda own: replace(own, variable=reference.variable, index=reference.index),
+        )
+
+    conditions = (c for each in pushed.alternatives for c in each.conditions)
+    return {c: unparse_expression(map_references(c.expression, written)) for c in conditions}
+
+
+def usual_selectivity(expression: Expression) -> float:
+    """Return how often a condition holds if nothing is known."""
+    operator = expression.operator if isinstance(expression, Binary) else ""
+    return _USUAL.get(operator, 0.5)
+
+
+def is_equality(condition: Condition) -> bool:
+    """Say whether a condition is an equality of two variables, which is looked up and not scanned for."""
+    expression = condition.expression
+    equal = isinstance(expression, Binary) and expression.operator == "="
+    return equal and len(condition.variables) == 2

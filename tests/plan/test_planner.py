@@ -1,0 +1,282 @@
+"""The planner: the cheapest tree and order, within milliseconds, and engines only where they can run."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import pyarrow as pa
+import pytest
+
+import fyke
+from fyke import Statistics, Techniques
+from fyke.errors import OptionError
+from fyke.language.sase import parse
+from fyke.pattern.analyse import analyse
+from fyke.pattern.normal_form import Alternative
+from fyke.pattern.schema import make_schema
+from fyke.plan.adapt import Thresholds, better_tree
+from fyke.plan.cost import CostModel
+from fyke.plan.pass_down import choose_pass_down, passable
+from fyke.plan.planner import choose_plan
+from fyke.plan.pushdown import Pushed, push_down
+from fyke.plan.search import automaton_work, best_order, best_tree, chain_work, tree_work
+from fyke.plan.statistics import condition_texts
+from fyke.plan.tree_shape import every_shape, left_deep, orient, show
+
+COLUMNS = {"t": pa.int64(), "kind": pa.string(), "x": pa.int64(), "y": pa.int64()}
+
+
+def pushed(pattern: str, where: str = "a.x < b.x", strategy: str = "skip_till_any_match") -> Pushed:
+    query = parse(f"PATTERN {pattern} WHERE {strategy} {{ {where} }} WITHIN 20")
+    return push_down(analyse(query, make_schema(COLUMNS, time="t", type_column="kind")))
+
+
+def one(pattern: str, where: str = "a.x < b.x") -> Alternative:
+    (alternative,) = pushed(pattern, where).alternatives
+    return alternative
+
+
+def sequence(count: int, operator: str = "SEQ") -> str:
+    return f"{operator}({', '.join(f'{name.upper()} {name}' for name in 'abcdefghij'[:count])})"
+
+
+@pytest.mark.parametrize("count, most", [(6, 0.010), (10, 0.100)])
+@pytest.mark.parametrize("operator", ["SEQ", "AND"])
+def test_planning_takes_milliseconds(operator: str, count: int, most: float) -> None:
+    where = "a.x < d.x AND b.x = e.x AND c.x < f.x AND a.y < b.y"
+    alternative = one(sequence(count, operator), where)
+    seconds = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        best_tree(CostModel(alternative, Statistics({"f": 0.5})))
+        seconds.append(time.perf_counter() - begin)
+    assert min(seconds) < most
+
+
+def test_the_programme_finds_the_cheapest_of_all_shapes() -> None:
+    where = "a.x < d.x AND b.x = e.x AND c.x < e.x"
+    for rates in itertools.product((1.0, 30.0), repeat=5):
+        model = CostModel(one(sequence(5), where), Statistics(dict(zip("abcde", rates, strict=True))))
+        found = best_tree(model).work.cost
+        cheapest = min(tree_work(model, shape, pull=False).cost for shape in every_shape("abcde"))
+        assert found == pytest.approx(cheapest)
+
+
+def test_the_order_found_is_the_cheapest_of_all() -> None:
+    model = CostModel(
+        one(sequence(4), "a.x = c.x AND b.x < d.x"), Statistics({"a": 50.0, "b": 2.0, "d": 7.0})
+    )
+    costs = {order: chain_work(model, order).cost for order in itertools.permutations("abcd")}
+    assert best_order(model).work.cost == pytest.approx(min(costs.values()))
+
+
+def test_a_selective_condition_is_joined_first() -> None:
+    """[T] 5.2.2: two neighbours in the middle that rarely fit together."""
+    alternative = one(sequence(4), "b.x < c.x")
+    model = CostModel(alternative, Statistics(dict.fromkeys("abcd", 20.0), {}), {})
+    rare = CostModel(
+        alternative, Statistics(dict.fromkeys("abcd", 20.0), {"b.x < c.x": 0.001}),
+        condition_texts(pushed(sequence(4), "b.x < c.x")),
+    )  # fmt: skip
+    assert "(b c)" in show(best_tree(rare).shape or "")
+    assert best_tree(rare).work.cost < best_tree(model).work.cost
+
+
+def test_left_deep_push_and_automaton_do_the_same_work() -> None:
+    """[T] 5.2.1: both build all matches of every beginning of the pattern."""
+    model = CostModel(one(sequence(4), "a.x < d.x"), Statistics())
+    tree, automaton = tree_work(model, left_deep("abcd"), pull=False), automaton_work(model)
+    share = model.in_sequence_share()  # of the starts, by candidate windows
+    assert tree.tried == pytest.approx(automaton.tried / share - model.made(1))
+    assert tree.made == pytest.approx(automaton.made / share + sum(model.made(1 << k) for k in (1, 2, 3)))
+
+
+def test_pulling_spares_what_no_trigger_follows() -> None:
+    model = CostModel(one(sequence(4)), Statistics({"d": 0.01}))
+    shape = left_deep("abcd")
+    assert tree_work(model, shape, pull=True).cost < 0.1 * tree_work(model, shape, pull=False).cost
+
+
+def test_later_variables_are_turned_to_the_right() -> None:
+    order = one(sequence(3)).order
+    assert orient(("c", ("b", "a")), order) == (("a", "b"), "c")
+
+
+def test_conditions_are_passed_down_when_the_trigger_is_rare() -> None:
+    """Appendix A: the gap between triggers must exceed the window times the selectivity."""
+    alternative = one(sequence(4), "a.x < d.x AND b.x < d.x AND c.x < d.x")
+    shape = left_deep("abcd")
+    assert passable(alternative, shape) == ["a", "b", "c"]
+    pairs = {frozenset("ad"): 0.5, frozenset("bd"): 0.1, frozenset("cd"): 0.9}
+    assert choose_pass_down(alternative, shape, {"d": 0.5}, pairs) == "b"
+    assert choose_pass_down(alternative, shape, {"d": 20.0}, pairs) is None
+    assert passable(alternative, ("a", ("b", ("c", "d")))) == ["b", "a"]
+
+
+def test_thresholds_say_when_to_search_and_when_to_rebuild() -> None:
+    old = Statistics({"a": 10.0}, {"a.x < b.x": 0.5})
+    thresholds = Thresholds(0.5, 0.5, 0.1)
+    assert not thresholds.exceeded(old, Statistics({"a": 12.0}, {"a.x < b.x": 0.4}))
+    assert thresholds.exceeded(old, Statistics({"a": 16.0}, {"a.x < b.x": 0.5}))
+    assert thresholds.exceeded(old, Statistics({"a": 10.0}, {"a.x < b.x": 0.1}))
+    model = CostModel(one(sequence(3)), Statistics({"a": 100.0, "b": 10.0, "c": 0.1}))
+    assert better_tree(model, left_deep("abc"), thresholds, pull=False) == ("a", ("b", "c"))
+    assert better_tree(model, ("a", ("b", "c")), thresholds, pull=False) is None
+    assert better_tree(model, ("a", ("b", "c")), Thresholds(0, 0, -1), pull=False) == ("a", ("b", "c"))
+
+
+@pytest.mark.parametrize(
+    "strategy", ["skip_till_next_match", "strict_contiguity", "greedy_skip_till_next_match"]
+)
+def test_other_strategies_are_for_the_automaton(strategy: str) -> None:
+    choice = choose_plan("auto", pushed(sequence(3), strategy=strategy), Techniques(), None)
+    assert choice.engine == "automaton"
+    assert all(option.refused for option in choice.options if option.engine != "automaton")
+
+
+def test_compressed_output_is_for_the_automaton() -> None:
+    assert choose_plan("auto", pushed(sequence(3)), Techniques(), None, "compressed").engine == "automaton"
+
+
+def events(rows: int = 400) -> pa.Table:
+    kinds = ["A", "B", "A", "C"] * (rows // 4)
+    return pa.table({"t": list(range(rows)), "kind": kinds, "x": [n % 7 for n in range(rows)]})
+
+
+QUERY = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x < b.x AND a.x = c.x } WITHIN 20"
+
+
+def test_explain_shows_the_plan_and_what_was_rejected() -> None:
+    text = fyke.explain(events(), QUERY, time="t", type="kind")
+    cost = text[text.index("\ncost\n") :]
+    assert cost.count("chosen") == 1
+    assert cost.count("rejected") == 3
+    for part in ("automaton: ", "lazy_chain ", "lazy_tree: ", "tree (", "us a window", "a  10.5 a window"):
+        assert part in cost
+    assert "a.x = c.x  holds for" in cost
+    assert "does not evaluate" in fyke.explain(
+        events(), QUERY.replace("skip_till_any_match", "skip_till_next_match"), time="t", type="kind"
+    )
+
+
+def test_explain_compares_with_a_run() -> None:
+    for engine in ("auto", "tree", "automaton"):
+        metrics = fyke.Metrics()
+        fyke.match(events(), QUERY, time="t", type="kind", engine=engine, metrics=metrics)
+        text = fyke.explain(events(), QUERY, time="t", type="kind", engine=engine, metrics=metrics)
+        (line,) = [line for line in text.splitlines() if line.startswith("  observed")]
+        assert " partial matches a window, " in line
+        assert f"{metrics.get()['condition_evaluations']:,} conditions decided, planned anew 0 times" in line
+
+
+def test_explain_says_what_a_forced_engine_costs() -> None:
+    text = fyke.explain(events(), QUERY, time="t", type="kind", engine="tree")
+    assert "  chosen   tree (" in text
+
+
+def test_statistics_are_kept_printed_and_accepted() -> None:
+    known = fyke.statistics(events(), QUERY, time="t", type="kind")
+    assert known.rates == pytest.approx({"a": 10.5, "b": 5.25, "c": 5.25}, rel=0.05)
+    assert known.rows == 400
+    assert str(known).splitlines()[0] == "statistics of 400 rows, 20.5 in a window"
+    frugal = Statistics({"a": 5.0, "b": 5.0, "c": 0.01}, known.selectivities)
+    text = fyke.explain(events(), QUERY, time="t", type="kind", statistics=frugal)
+    assert "lazy_chain c" in text
+    assert "c  0.01 a window" in text
+
+
+def test_every_engine_finds_the_same_whatever_is_believed() -> None:
+    wrong = Statistics({"a": 0.0, "b": 1e9, "c": 3.0}, {"a.x < b.x": 0.0})
+    counts = {
+        fyke.match(events(), QUERY, time="t", type="kind", engine=engine, statistics=wrong).num_rows
+        for engine in ("auto", "automaton", "lazy_chain", "lazy_tree", "tree")
+    }
+    assert len(counts) == 1
+
+
+def test_trees_are_planned_anew_when_data_changes() -> None:
+    rows = 40_000
+    late = rows // 2
+    kinds = ["ABCCCCCC"[n % 8] if n < late else "AAAAAABC"[n % 8] for n in range(rows)]
+    table = pa.table({"t": list(range(rows)), "kind": kinds, "x": [n * 7919 % 13 for n in range(rows)]})
+    query = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x < b.x AND b.x < c.x } WITHIN 60"
+    found = {}
+    for thresholds in ((0.3, 0.3, 0.01), None):
+        metrics = fyke.Metrics()
+        switches = Techniques(thresholds=thresholds, chunk=2_000)
+        result = fyke.match(
+            table, query, time="t", type="kind", engine="tree", techniques=switches, metrics=metrics
+        )
+        found[thresholds is None] = (result.num_rows, metrics.get()["replans"])
+    assert found[False][0] == found[True][0] > 0
+    assert found[True][1] == 0
+    assert found[False][1] >= 1
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"tree": ("a", "b", "c")}, "technique 'tree' must be nested pairs of names of variables"),
+        ({"tree": 3}, "technique 'tree' must be nested pairs of names of variables, found 3"),
+        ({"propagation": "pul"}, "technique 'propagation' must be one of 'pull', 'push', found 'pul'"),
+        ({"pass_down": "yes"}, "technique 'pass_down' must be one of True, False, None, found 'yes'"),
+        ({"thresholds": (1, 2)}, "technique 'thresholds' must be three numbers (p, i, t) or None"),
+        ({"thresholds": "high"}, "technique 'thresholds' must be three numbers (p, i, t) or None"),
+        ({"chunk": 0}, "technique 'chunk' must be a number of rows, 1 or more, found 0"),
+    ],
+)
+def test_wrong_techniques(options: dict[str, object], message: str) -> None:
+    with pytest.raises(OptionError) as error:
+        Techniques(**options)  # type: ignore[arg-type]
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (
+            {"engine": "tree", "techniques": Techniques(tree=(("a", "b"), "d"))},
+            "tree must name each of a, b, c once, found a, b, d: 'd' is no variable to be bound.",
+        ),
+        (
+            {"engine": "tree", "techniques": Techniques(tree=("a", "b"))},
+            "tree must name each of a, b, c once, found a, b: 'c' is missing",
+        ),
+        (
+            {"engine": "tree", "techniques": Techniques(tree=(("a", "b"), ("c", "a")))},
+            "'a' is there 2 times",
+        ),
+        (
+            {"engine": "automaton", "techniques": Techniques(tree=(("a", "b"), "c"))},
+            "technique 'tree' is for engine='tree', and the engine is 'automaton'",
+        ),
+        ({"statistics": {"a": 1}}, "statistics"),
+    ],
+)
+def test_wrong_options(options: dict[str, object], message: str) -> None:
+    with pytest.raises(fyke.FykeError) as error:
+        fyke.match(events(), QUERY, time="t", type="kind", **options)
+    assert message in str(error.value)
+
+
+def test_the_tree_says_which_strategies_it_evaluates() -> None:
+    query = QUERY.replace("skip_till_any_match", "skip_till_next_match")
+    with pytest.raises(OptionError) as error:
+        fyke.match(events(), query, time="t", type="kind", engine="tree")
+    assert "evaluates skip_till_any_match and strict_contiguity" in str(error.value)
+    assert "Use engine='automaton' or 'auto'" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "rates, selectivities, message",
+    [
+        ({"a": -1}, {}, "rate of 'a' must be a number, 0 or more, found -1"),
+        ({"a": "many"}, {}, "rate of 'a' must be a number, 0 or more, found 'many'"),
+        ({}, {"a.x < b.x": 1.5}, "selectivity of 'a.x < b.x' must be a number from 0 to 1, found 1.5"),
+    ],
+)
+def test_wrong_statistics(rates: dict[str, float], selectivities: dict[str, float], message: str) -> None:
+    with pytest.raises(OptionError) as error:
+        Statistics(rates, selectivities)
+    assert message in str(error.value)

@@ -1,0 +1,60 @@
+"""Join trees, the planner and statistics on Spark: the rows of a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import fyke
+from fyke import Techniques
+from tests.random.results import difference
+from tests.spark.tables import frame_of
+
+pytestmark = pytest.mark.spark
+
+OPTIONS = {"time": "t", "type": "kind"}
+QUERIES = {
+    "groups": "SEQ(A a, B{1,2} b[], C c) WHERE skip_till_any_match { [k] AND a.x < b.x } WITHIN 20",
+    "absence": "SEQ(A a, ~B b, C c) WHERE skip_till_any_match { [k] } WITHIN 20",
+    "one stream": "SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x < c.x AND b.x < c.x } WITHIN 10",
+    "set": "AND(A a, B b, C c) WHERE skip_till_any_match { [k] AND a.x = c.x } WITHIN 20",
+    "count": "SEQ(A a, B b) WHERE skip_till_any_match { a.x < b.x } WITHIN 20 RETURN count(*) AS n",
+    "strict": "SEQ(A a, B b) WHERE strict_contiguity { a.x < b.x } WITHIN 20",
+}
+
+
+def events(rows: int = 300) -> pa.Table:
+    random = np.random.default_rng(3)
+    return pa.table(
+        {
+            "t": np.arange(rows),
+            "kind": random.choice(["A", "B", "C"], rows),
+            "k": random.integers(0, 4, rows),
+            "x": random.integers(0, 50, rows),
+        }
+    )
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_spark_equals_a_table(spark: SparkSession, name: str) -> None:
+    table, query = events(), f"PATTERN {QUERIES[name]}"
+    expected = fyke.match(table, query, **OPTIONS, engine="automaton")
+    frame = frame_of(spark, table)
+    anew = Techniques(thresholds=(0.0, 0.0, -1.0), chunk=7)
+    for techniques in (Techniques(propagation="push"), Techniques(pass_down=True), anew):
+        found = fyke.match(frame, query, **OPTIONS, engine="tree", techniques=techniques).toArrow()
+        assert difference(found.cast(expected.schema), expected) is None
+    found = fyke.match(frame, query, **OPTIONS).toArrow()
+    assert difference(found.cast(expected.schema), expected) is None
+
+
+def test_statistics_of_a_frame_are_those_of_its_table(spark: SparkSession) -> None:
+    table, query = events(), f"PATTERN {QUERIES['one stream']}"
+    frame = frame_of(spark, table)
+    known = fyke.statistics(frame, query, **OPTIONS)
+    assert known == fyke.statistics(table, query, **OPTIONS)
+    text = fyke.explain(frame, query, **OPTIONS, statistics=known)
+    assert "statistics of 300 rows" in text
+    assert "assumed statistics" in fyke.explain(frame, query, **OPTIONS)
