@@ -26,7 +26,7 @@ def counted(
     table: pa.Table, query: str, techniques: fyke.Techniques = APART, **options: Any
 ) -> dict[str, Any]:
     metrics = fyke.Metrics()
-    fyke.match(table, query, techniques=techniques, metrics=metrics, **options)
+    fyke.match(table, query, engine="automaton", techniques=techniques, metrics=metrics, **options)
     return metrics.get()
 
 
