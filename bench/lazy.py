@@ -169,7 +169,7 @@ def compare(scenario: Scenario, events: pa.Table, *, eager: float | None) -> lis
     }
     for name, task in tasks.items():
         assert (found := task()) == expected, (scenario.name, name, found, expected)
-    timed = interleaved(10, tasks)
+    timed = interleaved(6, tasks)
     mode = "optimizer off" if setting else "optimizer on"
     shown = ", ".join(f"{name} {timed.best(name) * 1000:.1f}" for name in tasks)
     notes = {"chain": f"ms: {shown}", "tree": f"{expected:,} matches, {mode}"}
@@ -185,7 +185,7 @@ def compare(scenario: Scenario, events: pa.Table, *, eager: float | None) -> lis
     for name, (techniques, bar) in bars.items():
         work = functools.partial(run, "automaton", techniques=techniques)
         assert work().column("n").to_pylist() == [expected]
-        ratio = timed.best("chain") / interleaved(2, {name: work}).best(name)
+        ratio = timed.best("chain") / interleaved(1, {name: work}).best(name)
         lines.append(Line(f"{scenario.name}: chain / {name}", ratio, bar, "x"))
     return lines
 

@@ -35,13 +35,15 @@ def find_anchors(plan: Plan) -> Anchors | None:
     """Return the anchors of a plan; None where rows must not be left out for want of an anchor.
 
     That is without a window of time, where rows of no role count, where events last, and where
-    ``Techniques(candidate_windows=False)`` says so.
+    ``Techniques(candidate_windows=False)`` says so or an order is given.
     """
     analysed = plan.pushed.analysed
     window = analysed.form.window
     if window is None or window.kind is WindowKind.EVENTS or analysed.window is None:
         return None
-    wanted = plan.engine in LAZY_ENGINES and plan.techniques.candidate_windows
+    # Who gives an order wants to see the chain do all of the work in that order.
+    techniques = plan.techniques
+    wanted = plan.engine in LAZY_ENGINES and techniques.candidate_windows and techniques.order is None
     if not wanted or not analysed.schema.points or every_row_counts(plan.pushed):
         return None
     alternatives = enumerate(plan.pushed.alternatives)
