@@ -348,3 +348,15 @@ def test_steps_are_limited() -> None:
             engine="lazy_chain",
             limits=fyke.Limits(steps=100_000),
         )
+
+
+def test_rows_far_from_every_rare_event_are_left_out() -> None:
+    kinds = ["A", "B"] * 500
+    kinds[600] = "C"
+    table = pa.table({"kind": kinds, "t": list(range(1_000)), "x": [1.0] * 1_000, "y": [1.0] * 1_000})
+    query = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x <= b.x } WITHIN 20"
+    found = work(table, query, engine="lazy_chain")
+    every = work(table, query, engine="automaton")
+    assert found["matches"] == every["matches"] > 0
+    assert every["events_filtered"] == 0
+    assert found["events_filtered"] > 900
