@@ -19,6 +19,7 @@ from bench.report import Line, best_of, interleaved, keep_memory, show
 
 RATES = {"A": 1000, "B": 300, "C": 30, "D": 3}
 EVENTS, WINDOW = 200_000, 150
+MANY = fyke.Limits(matches=2**40)
 OPTIONS = {"time": "t", "type": "kind"}
 EAGER = fyke.Techniques(merging=False, candidate_windows=False)
 
@@ -224,7 +225,9 @@ def a_billion(streamed: int = 50_000_000) -> list[Line]:
     )
     assert counted.column("n").to_pylist() == [10**9]
     taken, begin = 0, time.perf_counter()
-    for batch in fyke.match_batches(events, f"{query} RETURN a.t AS t", engine="lazy_chain", **OPTIONS):
+    for batch in fyke.match_batches(
+        events, f"{query} RETURN a.t AS t", engine="lazy_chain", limits=MANY, **OPTIONS
+    ):
         taken += batch.num_rows
         if taken >= streamed:
             break

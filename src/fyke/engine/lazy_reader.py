@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from fyke.engine.automaton import Feed
 from fyke.engine.exceeded import LimitReached
+from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array, Data
 from fyke.engine.lazy import LazySearch, LazySettings
 from fyke.engine.matchset import MatchSet, concat
@@ -56,13 +58,10 @@ class LazyReader:
 
     def read(self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters) -> MatchSet:
         """Return the matches whose last event is new; none if they are only tallied."""
-        found, count, bindings = [], 0, 0
+        found, bindings = [], 0
         for chunk in self.chunks(feed, data, ranks, counters):
             found.append(chunk)
-            count += len(chunk)
             bindings += len(chunk.positions)
-            if count > self.limits.matches:
-                raise LimitReached("matches", int(chunk.positions[-1]))
             if bindings * _BINDING_BYTES > self.limits.buffer_bytes:
                 raise LimitReached("buffer_bytes", int(chunk.positions[-1]))
         return concat(found)
@@ -70,11 +69,24 @@ class LazyReader:
     def chunks(self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters) -> Iterator[MatchSet]:
         """Yield the matches whose last event is new, in chunks of bounded size."""
         call = self.search.call(feed, data, ranks, self.arrays)
-        yield from call.chunks()
+        partition, count = -1, 0
+        for chunk in call.chunks():
+            partition, count = self._counted(chunk, data.events, partition, count)
+            yield chunk
         counters.merge(call.counters())
         if self.tally is not None:
             self.tally.take(call.counts[:-1], call.tally_i[:-1], call.tally_f[:-1])
             counters.matches = int(call.counts.sum())
+
+    def _counted(self, chunk: MatchSet, events: Array, partition: int, count: int) -> tuple[int, int]:
+        """Count the matches of each partition, which come one after the other; return the last one's."""
+        codes, numbers = np.unique(events[L.EVENT_SEGMENT][chunk.first], return_counts=True)
+        for code, number in zip(codes, numbers, strict=True):
+            count = int(number) + (count if code == partition else 0)
+            partition = int(code)
+            if count > self.limits.matches:
+                raise LimitReached("matches", int(chunk.positions[-1]))
+        return partition, count
 
     def tally_rows(self, table: pa.Table, segments: Array) -> pa.Table | None:
         """Return what was tallied by the last :meth:`read`."""
