@@ -20,16 +20,16 @@ QUERY = "PATTERN A+ a[] WHERE skip_till_any_match { [symbol] } RETURN count(*) A
 @pytest.mark.parametrize("metrics", [None, fyke.Metrics()], ids=["plain", "metrics"])
 def test_a_limit_on_a_worker(spark: SparkSession, metrics: fyke.Metrics | None) -> None:
     frame, limits = frame_of(spark, EVENTS), fyke.Limits(matches=100)
-    result = fyke.match(frame, QUERY, time="t", type="kind", limits=limits, metrics=metrics)
+    result = fyke.match(frame, QUERY, time="t", type="kind", engine="automaton", limits=limits, metrics=metrics)
     with pytest.raises(PySparkException) as caught:
         result.collect()
     with pytest.raises(LimitError) as on_table:
-        fyke.match(EVENTS, QUERY, time="t", type="kind", limits=limits)
+        fyke.match(EVENTS, QUERY, time="t", type="kind", engine="automaton", limits=limits)
     assert f"LimitError: {on_table.value}" in str(caught.value)
     again = LimitError.found_in(caught.value)
     assert again is not None
     assert again.__dict__ == on_table.value.__dict__
     assert again.message == "limit 'matches' of 100 was exceeded in the partition symbol = 'IBM'"
     small = frame.where("t < 8")
-    rows = fyke.match(small, QUERY, time="t", type="kind", limits=limits).collect()
+    rows = fyke.match(small, QUERY, time="t", type="kind", engine="automaton", limits=limits).collect()
     assert sorted(rows) == [("IBM", 15), ("SUN", 15)]

@@ -193,12 +193,16 @@ class Engine:
             after, found = self.advance(state, batch, watermark, sorted_rows=sorted_rows, clock=clock)
             yield found
             return after
-        taken = self._take_up(state, batch, watermark, sorted_rows, clock or Clock())
+        clock = clock or Clock()
+        taken = self._take_up(state, batch, watermark, sorted_rows, clock)
         ordered, feed = taken.ordered, taken.feed
         with limits_by_partition(ordered.table, self.plan):
             for matches in self.lazy.chunks(feed, taken.data, taken.ranks, taken.counters):
+                clock.lap("search")
                 chosen = self._choose(matches, feed.segments, taken.data, taken.ranks)
+                clock.lap("choose")
                 yield Found(chosen, ordered.table, ordered.events, Counters(matches=len(chosen)))
+        clock.lap("search")
         taken.counters.events_read = int((feed.read_to - feed.segments[:, 1]).sum())
         taken.counters.tied_rows = count_tied_rows(ordered, feed.segments[:, 1], feed.read_to)
         yield Found(no_matches(), ordered.table, ordered.events, taken.counters)

@@ -82,6 +82,11 @@ class _Types:
         return pa.DictionaryArray.from_arrays(indices, self.dictionary)
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    """Say whether a column of types holds texts: only those are the same as numbers and their names."""
+    return bool(pa.types.is_string(kind) or pa.types.is_dictionary(kind))
+
+
 def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
     """Return the types of the derived columns, learnt from a table without rows."""
     columns: Mapping[str, pa.DataType] = pushed.analysed.schema.columns
@@ -113,7 +118,8 @@ def prepare(
     if not distinct:
         carried |= dict.fromkeys(schema.order_columns())
     mentioned, numbered = _mentioned(pushed), None
-    if whole_input and types is not None and schema.type_column not in mentioned:
+    texts = schema.type_column is not None and _is_text(table.schema.field(schema.type_column).type)
+    if whole_input and types is not None and texts and schema.type_column not in mentioned:
         numbered = schema.type_column  # numbers move faster than strings; the result turns them back
     if relevant is not None:
         used = dict.fromkeys(name for name in (*carried, *mentioned) if name != numbered)
