@@ -20,7 +20,8 @@ QUERY = "PATTERN A+ a[] WHERE skip_till_any_match { [symbol] } RETURN count(*) A
 @pytest.mark.parametrize("metrics", [None, fyke.Metrics()], ids=["plain", "metrics"])
 def test_a_limit_on_a_worker(spark: SparkSession, metrics: fyke.Metrics | None) -> None:
     frame, limits = frame_of(spark, EVENTS), fyke.Limits(matches=100)
-    result = fyke.match(frame, QUERY, time="t", type="kind", engine="automaton", limits=limits, metrics=metrics)
+    options = {"time": "t", "type": "kind", "engine": "automaton", "limits": limits}
+    result = fyke.match(frame, QUERY, **options, metrics=metrics)
     with pytest.raises(PySparkException) as caught:
         result.collect()
     with pytest.raises(LimitError) as on_table:
