@@ -24,7 +24,7 @@ def test_enumerated_graphs_are_all_matches(strategy: Strategy) -> None:
     @given(cases(strategy, judged=False))
     def check(case) -> None:  # type: ignore[no-untyped-def]
         query = replace(case.query, returns=None)
-        options = {**case.options, "output": "all"}
+        options = {**case.options, "output": "all", "engine": "automaton"}
         expected = fyke.match(case.table, query, **options)
         for techniques in WAYS:
             options = {**options, "output": "compressed", "techniques": techniques}
