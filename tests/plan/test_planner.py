@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
@@ -22,7 +23,7 @@ from fyke.plan.planner import choose_plan
 from fyke.plan.pushdown import Pushed, push_down
 from fyke.plan.search import automaton_work, best_order, best_tree, chain_work, tree_work
 from fyke.plan.statistics import condition_texts
-from fyke.plan.tree_shape import every_shape, left_deep, orient, show
+from fyke.plan.tree_shape import Shape, every_shape, left_deep, orient, show
 
 COLUMNS = {"t": pa.int64(), "kind": pa.string(), "x": pa.int64(), "y": pa.int64()}
 
@@ -58,9 +59,35 @@ def test_the_programme_finds_the_cheapest_of_all_shapes() -> None:
     where = "a.x < d.x AND b.x = e.x AND c.x < e.x"
     for rates in itertools.product((1.0, 30.0), repeat=5):
         model = CostModel(one(sequence(5), where), Statistics(dict(zip("abcde", rates, strict=True))))
-        found = best_tree(model).work.cost
-        cheapest = min(tree_work(model, shape, pull=False).cost for shape in every_shape("abcde"))
-        assert found == pytest.approx(cheapest)
+        for pull in (False, True):
+            found = best_tree(model, pull=pull).work.cost
+            cheapest = min(tree_work(model, shape, pull=pull).cost for shape in every_shape("abcde"))
+            assert found == pytest.approx(cheapest)
+
+
+def every_tree(names: frozenset[str]) -> Iterator[Shape]:
+    """Yield all trees over a set of variables, whatever stands left or right."""
+    if len(names) == 1:
+        yield next(iter(names))
+        return
+    first = min(names)
+    for size in range(1, len(names)):
+        for part in itertools.combinations(sorted(names), size):
+            if first in part:
+                for left in every_tree(frozenset(part)):
+                    for right in every_tree(names - set(part)):
+                        yield (left, right)
+
+
+def test_partial_orders_too_get_the_cheapest_of_all_trees() -> None:
+    where = "a.x < d.x AND b.x = e.x AND c.x < e.x"
+    for rates in itertools.product((1.0, 30.0), repeat=5):
+        pattern = "SEQ(T a, AND(T b, SEQ(T c, T d)), T e)"
+        model = CostModel(one(pattern, where), Statistics(dict(zip("abcde", rates, strict=True))))
+        for pull in (False, True):
+            found = best_tree(model, pull=pull).work.cost
+            costs = (tree_work(model, tree, pull=pull).cost for tree in every_tree(frozenset("abcde")))
+            assert found == pytest.approx(min(costs))
 
 
 def test_the_order_found_is_the_cheapest_of_all() -> None:
@@ -83,12 +110,11 @@ def test_a_selective_condition_is_joined_first() -> None:
     assert best_tree(rare).work.cost < best_tree(model).work.cost
 
 
-def test_left_deep_push_and_automaton_do_the_same_work() -> None:
+def test_left_deep_push_and_automaton_make_the_same() -> None:
     """[T] 5.2.1: both build all matches of every beginning of the pattern."""
     model = CostModel(one(sequence(4), "a.x < d.x"), Statistics())
     tree, automaton = tree_work(model, left_deep("abcd"), pull=False), automaton_work(model)
     share = model.in_sequence_share()  # of the starts, by candidate windows
-    assert tree.tried == pytest.approx(automaton.tried / share - model.made(1))
     assert tree.made == pytest.approx(automaton.made / share + sum(model.made(1 << k) for k in (1, 2, 3)))
 
 
@@ -198,8 +224,10 @@ def test_every_engine_finds_the_same_whatever_is_believed() -> None:
 def test_trees_are_planned_anew_when_data_changes() -> None:
     rows = 40_000
     late = rows // 2
-    kinds = ["ABCCCCCC"[n % 8] if n < late else "AAAAAABC"[n % 8] for n in range(rows)]
-    table = pa.table({"t": list(range(rows)), "kind": kinds, "x": [n * 7919 % 13 for n in range(rows)]})
+    kinds = ["ABC"[n % 3] for n in range(rows)]
+    # First hardly any a is below a b, then hardly any b below a c: what is rare is to be joined first.
+    values = [(1 if n < late else 11) if n % 3 == 1 else n * 7919 % 13 for n in range(rows)]
+    table = pa.table({"t": list(range(rows)), "kind": kinds, "x": values})
     query = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x < b.x AND b.x < c.x } WITHIN 60"
     found = {}
     for thresholds in ((0.3, 0.3, 0.01), None):

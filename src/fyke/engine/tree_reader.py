@@ -138,7 +138,7 @@ class TreeReader:
         asked = self.plan.techniques.tree
         shape = restrict(asked, names) if asked is not None else None
         if shape is None:
-            shape = best_tree(self._model(number)).shape
+            shape = best_tree(self._model(number), pull=self.plan.techniques.propagation == "pull").shape
             assert shape is not None
         self.shapes[number] = orient(shape, alternative.order)
 

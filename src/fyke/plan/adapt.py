@@ -37,7 +37,7 @@ def _moved(old: Mapping[str, float], new: Mapping[str, float], threshold: float)
 
 def better_tree(model: CostModel, current: Shape, thresholds: Thresholds, *, pull: bool) -> Shape | None:
     """Return a tree that saves at least the threshold's share of the current one's cost, if there is one."""
-    shape = best_tree(model).shape
+    shape = best_tree(model, pull=pull).shape
     assert shape is not None
     shape = orient(shape, model.alternative.order)
     if thresholds.total < 0:

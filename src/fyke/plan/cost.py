@@ -133,12 +133,20 @@ class CostModel:
         return n * self.product(mask) * self.orders(mask) / math.factorial(n) * self.selectivity(mask)
 
     def joined(self, left: int, right: int) -> float:
-        """Return how many pairs a node looks at per window: in order if it is a sequence, hashed if equal."""
-        n, k = (left | right).bit_count(), left.bit_count()
-        orders = self.orders(left) * self.orders(right)
-        if not self.is_sequence(left, right) and not self.is_sequence(right, left):
-            orders *= math.comb(n, k)
-        pairs = n * self.product(left | right) * orders / math.factorial(n)
+        """Return how many pairs a node looks at per window: in order if it is a sequence, hashed if equal.
+
+        Rows are held until their last event leaves the window, so a pair may be looked at whose first event
+        has left it.  Of k variables, with a last event in a window, there are k times as many rows as begin
+        in it; the later side of a sequence, of m variables, leaves 1/m! of the window's pairs to try.
+        """
+        k, m = left.bit_count(), right.bit_count()
+        if self.is_sequence(left, right):
+            share = 1 / (math.factorial(k - 1) * math.factorial(m))
+        elif self.is_sequence(right, left):
+            share = 1 / (math.factorial(m - 1) * math.factorial(k))
+        else:  # what is new on either side meets all of the other
+            share = 2 / (math.factorial(k - 1) * math.factorial(m - 1))
+        pairs = self.product(left | right) * self.orders(left) * self.orders(right) * share
         return pairs * self.selectivity(left) * self.selectivity(right) * self.equalities(left, right)
 
     def bound(self, mask: int, k: int) -> float:

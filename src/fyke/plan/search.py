@@ -36,18 +36,31 @@ def node_work(model: CostModel, left: int, right: int) -> tuple[float, float]:
     return model.joined(left, right), model.made(left | right)
 
 
-def best_tree(model: CostModel) -> Found:
-    """Return the cheapest tree of a model's alternative, as the push plan would cost."""
+def best_tree(model: CostModel, *, pull: bool = False) -> Found:
+    """Return the cheapest tree of a model's alternative."""
     if model.count == 1:
         made = model.made(1)
         return Found(model.names[0], (), Work(made, made, ROW * made))
-    chosen = _over_sets(model) if not model.chain and model.count <= _SETS else _over_stretches(model)
-    shape = _build(model, chosen, model.everything)
-    return Found(shape, (), tree_work(model, shape, pull=False))
+    search = _over_sets if not model.chain and model.count <= _SETS else _over_stretches
+    shape = _build(model, search(model, pull), model.everything)
+    return Found(shape, (), tree_work(model, shape, pull=pull))
 
 
-def _over_stretches(model: CostModel) -> dict[int, int]:
+def _driver(model: CostModel, pull: bool) -> tuple[int, float]:
+    """Return the variable whose events make all others join, and how often one follows in the window.
+
+    What does not hold it is joined only if it comes ([T] 4.1); without it, or when pushed, always.
+    """
+    order: Order = frozenset(model.alternative.order)
+    last = last_variable(model.names, order)
+    if not pull or last is None:
+        return model.everything, 1.0
+    return model.bits[last], 1.0 - math.exp(-model.statistics.rate(last))
+
+
+def _over_stretches(model: CostModel, pull: bool) -> dict[int, int]:
     """Return, for stretches of the variables in order, the left part of the best split."""
+    driver, followed = _driver(model, pull)
     order: Order = frozenset(model.alternative.order)
     bits = [model.bits[name] for name in in_sequence(model.names, order)]
     n = model.count
@@ -57,19 +70,20 @@ def _over_stretches(model: CostModel) -> dict[int, int]:
     for size in range(2, n + 1):
         for i in range(n - size + 1):
             j = i + size
-            made = ROW * model.made(masks[i, j])
+            often = 1.0 if masks[i, j] & driver else followed
             costs = [
-                (least[i, r] + least[r, j] + PAIR * model.joined(masks[i, r], masks[r, j]), r)
+                (least[i, r] + least[r, j] + often * PAIR * model.joined(masks[i, r], masks[r, j]), r)
                 for r in range(i + 1, j)
             ]
             cost, cut = min(costs)
-            least[i, j] = cost + made
+            least[i, j] = cost + often * ROW * model.made(masks[i, j])
             chosen[masks[i, j]] = masks[i, cut]
     return chosen
 
 
-def _over_sets(model: CostModel) -> dict[int, int]:
+def _over_sets(model: CostModel, pull: bool) -> dict[int, int]:
     """Return, for every set of variables, the left part of the best partition."""
+    driver, followed = _driver(model, pull)
     everything = model.everything
     least, chosen = [0.0] * (everything + 1), {}
     behind = [everything] * (everything + 1)
@@ -81,13 +95,13 @@ def _over_sets(model: CostModel) -> dict[int, int]:
         product[mask] = product[mask & (mask - 1)] * model.rates[low]
         equal[mask] = math.prod(s for needs, s in equalities if needs & ~mask == 0)
         rows[mask] = model.orders(mask) * model.selectivity(mask) / equal[mask]
+    held = [1 / math.factorial(max(0, k - 1)) for k in range(model.count + 1)]
+    later = [1 / math.factorial(k) for k in range(model.count + 1)]
     for mask in range(1, everything + 1):
         n = mask.bit_count()
         if n < 2:
             continue
-        share = n * product[mask] / math.factorial(n) * equal[mask]
-        ways = [share * PAIR * math.comb(n, k) for k in range(n)]
-        ordered = share * PAIR
+        often = (1.0 if mask & driver else followed) * product[mask] * equal[mask]
         best, cut = math.inf, 0
         top = 1 << (mask.bit_length() - 1)
         rest = mask & ~top
@@ -96,12 +110,18 @@ def _over_sets(model: CostModel) -> dict[int, int]:
             left = mask & ~right
             cost = least[left] + least[right]
             if cost < best:
-                mixed = right & ~behind[left] and left & ~behind[right]
-                cost += (ways[right.bit_count()] if mixed else ordered) * rows[left] * rows[right]
+                k, m = left.bit_count(), right.bit_count()
+                if not right & ~behind[left]:
+                    share = held[k] * later[m]
+                elif not left & ~behind[right]:
+                    share = held[m] * later[k]
+                else:
+                    share = 2 * held[k] * held[m]
+                cost += PAIR * often * share * rows[left] * rows[right]
                 if cost < best:
                     best, cut = cost, left
             right = (right - 1) & rest
-        least[mask] = best + ROW * share * rows[mask]
+        least[mask] = best + ROW * often * held[n] * rows[mask]
         chosen[mask] = cut
     return chosen
 
@@ -116,25 +136,21 @@ def _build(model: CostModel, chosen: dict[int, int], mask: int) -> Shape:
 
 def tree_work(model: CostModel, shape: Shape, *, pull: bool) -> Work:
     """Return the work of a tree; pulled, what no trigger follows in its window is never joined ([T] 4.1)."""
-    order: Order = frozenset(model.alternative.order)
-    last = last_variable(model.names, order)
-    share = 1.0
-    if pull and last is not None:
-        share = 1.0 - math.exp(-model.statistics.rate(last))
-    tried, made = _tree_work(model, shape, last if pull else None, share)
+    driver, followed = _driver(model, pull)
+    tried, made = _tree_work(model, shape, driver, followed)
     return Work(tried, made, PAIR * tried + ROW * made)
 
 
-def _tree_work(model: CostModel, shape: Shape, last: str | None, share: float) -> tuple[float, float]:
+def _tree_work(model: CostModel, shape: Shape, driver: int, followed: float) -> tuple[float, float]:
+    mask = sum(model.bits[name] for name in leaves(shape))
+    often = 1.0 if mask & driver else followed
     if isinstance(shape, str):
-        return 0.0, model.rates[model.names.index(shape)]
+        return 0.0, often * model.rates[model.names.index(shape)]
     left, right = (sum(model.bits[name] for name in leaves(part)) for part in shape)
-    tried, made = node_work(model, left, right)
+    tried, made = (often * work for work in node_work(model, left, right))
     for part in shape:
-        inner = _tree_work(model, part, last, share)
-        drives = last is None or last in leaves(part)
-        tried += inner[0] * (1.0 if drives else share)
-        made += inner[1] * (1.0 if drives else share)
+        inner = _tree_work(model, part, driver, followed)
+        tried, made = tried + inner[0], made + inner[1]
     return tried, made
 
 
