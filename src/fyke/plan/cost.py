@@ -21,6 +21,7 @@ from fyke.pattern.normal_form import Alternative, Condition, Variable
 from fyke.plan.statistics import Statistics, is_equality
 
 MOST_LISTS = 1e12
+_POINTS = 24  # of an integral over a window
 _EXACT = 14  # variables up to which orders of sets that are no chains are counted exactly
 
 
@@ -64,7 +65,11 @@ class CostModel:
         self.rates = [self._rate(variable) for variable in alternative.variables]
         self.groups = sum(bits[name] for name in groups)
         self._orders: dict[int, float] = {0: 1.0}
+        # A plan search asks for the same sets again and again.
+        self._product: dict[int, float] = {}
         self._selectivity: dict[int, float] = {}
+        self._preceded: dict[int, float] = {}
+        self._pulled: dict[int, float] = {}
 
     @cached_property
     def everything(self) -> int:
@@ -95,7 +100,9 @@ class CostModel:
 
     def product(self, mask: int) -> float:
         """Return the product of the rates of a set."""
-        return math.prod(self.rates[k] for k in range(self.count) if mask >> k & 1)
+        if mask not in self._product:
+            self._product[mask] = math.prod(self.rates[k] for k in _members(mask))
+        return self._product[mask]
 
     def selectivity(self, mask: int) -> float:
         """Return the product of the selectivities of all conditions within a set."""
@@ -149,6 +156,36 @@ class CostModel:
         pairs = self.product(left | right) * self.orders(left) * self.orders(right) * share
         return pairs * self.selectivity(left) * self.selectivity(right) * self.equalities(left, right)
 
+    def preceded(self, mask: int) -> float:
+        """Return how often all that comes before a set is in its window; else it is no input ([T] 4.2)."""
+        if mask not in self._preceded:
+            before = self._around(self.before, mask)
+            self._preceded[mask] = math.prod(map(self._present, _members(before)))
+        return self._preceded[mask]
+
+    def pulled(self, mask: int) -> float:
+        """Return which part of a set's partial matches a pull makes: those that live until asked for.
+
+        An operator is pulled when what is on its right has something new ([T] 4.1): when, behind the set's
+        own events, all later ones have come in their order.  That takes the sum of as many waiting times.
+        """
+        if mask not in self._pulled:
+            later = self._around(self.after, mask)
+            waits = [1 / max(self.statistics.rate(self.names[k]), 1e-6) for k in _members(later)]
+            share = within(len(waits), len(waits) / sum(waits), mask.bit_count() - 1) if waits else 1.0
+            self._pulled[mask] = share
+        return self._pulled[mask]
+
+    def _around(self, side: list[int], mask: int) -> int:
+        """Return what is before, or after, something in a set, and not in it."""
+        found = 0
+        for k in _members(mask):
+            found |= side[k]
+        return found & ~mask
+
+    def _present(self, k: int) -> float:
+        return 1.0 - math.exp(-max(self.statistics.rate(self.names[k]), 1e-6))
+
     def bound(self, mask: int, k: int) -> float:
         """Return how many candidates a lazy search looks at when it binds variable ``k`` after a set."""
         both = mask | 1 << k
@@ -179,8 +216,36 @@ class CostModel:
 
     def present_share(self) -> float:
         """Return how often a window holds an event of every variable."""
-        return math.prod(1.0 - math.exp(-max(self.statistics.rate(name), 1e-6)) for name in self.names)
+        return math.prod(map(self._present, range(self.count)))
 
     def is_sequence(self, left: int, right: int) -> bool:
         """Say whether everything in one set is before everything in another."""
         return all(right & ~self.after[k] == 0 for k in range(self.count) if left >> k & 1)
+
+
+def _members(mask: int) -> list[int]:
+    return [k for k in range(mask.bit_length()) if mask >> k & 1]
+
+
+def within(waits: int, rate: float, power: int) -> float:
+    """Return the expectation of ``max(0, 1 - D) ** power``, where D is the sum of exponential waiting times.
+
+    It is the share of the partial matches of ``power + 1`` variables in a window that are still in it when
+    ``waits`` more events have come one after the other.
+    """
+    if rate >= 2 * power:  # then these recurrences in both numbers lose no digits
+        below = math.exp(-rate)
+        none = [1.0] * (power + 1)
+        chance, term = 1.0, below
+        for number in range(1, waits + 1):
+            chance -= term
+            term *= rate / number
+            row = [chance]
+            for m in range(1, power + 1):
+                row.append(none[m] - m / rate * row[m - 1])
+            none = row
+        return min(1.0, max(none[power], 0.0))
+    points = ((x + 0.5) / _POINTS for x in range(_POINTS))
+    log = waits * math.log(rate) - math.lgamma(waits)
+    density = (math.exp(log + (waits - 1) * math.log(x) - rate * x) * (1 - x) ** power for x in points)
+    return min(1.0, sum(density) / _POINTS)

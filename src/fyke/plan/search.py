@@ -11,12 +11,12 @@ import math
 from dataclasses import dataclass
 
 from fyke.plan.cost import CostModel, Work
-from fyke.plan.tree_shape import Order, Shape, in_sequence, last_variable, leaves
+from fyke.plan.tree_shape import Order, Shape, in_sequence, leaves
 
 # Nanoseconds, measured (bench/trees.py): of a tree for a pair it looks at and a row it makes; of a lazy
 # search for a candidate and a partial match it goes on from; of the automaton for a run that meets an
 # event and for a new one.
-PAIR, ROW = 20.0, 45.0
+PAIR, ROW = 6.0, 55.0
 CANDIDATE, LEVEL = 1.6, 45.0
 RUN_TRIED, RUN_MADE = 30.0, 130.0
 _SETS = 12
@@ -31,9 +31,15 @@ class Found:
     work: Work
 
 
-def node_work(model: CostModel, left: int, right: int) -> tuple[float, float]:
-    """Return the pairs a node looks at and the rows it makes."""
-    return model.joined(left, right), model.made(left | right)
+def pairs_tried(model: CostModel, left: int, right: int, *, pull: bool) -> float:
+    """Return the pairs that a node looks at."""
+    tried = model.joined(left, right) * model.preceded(left | right)
+    return tried * model.pulled(left) * model.pulled(right) if pull else tried
+
+
+def rows_made(model: CostModel, mask: int, *, pull: bool) -> float:
+    """Return the rows that a node of a set makes: what can be of use, and lives until it is pulled."""
+    return model.made(mask) * model.preceded(mask) * (model.pulled(mask) if pull else 1.0)
 
 
 def best_tree(model: CostModel, *, pull: bool = False) -> Found:
@@ -46,21 +52,8 @@ def best_tree(model: CostModel, *, pull: bool = False) -> Found:
     return Found(shape, (), tree_work(model, shape, pull=pull))
 
 
-def _driver(model: CostModel, pull: bool) -> tuple[int, float]:
-    """Return the variable whose events make all others join, and how often one follows in the window.
-
-    What does not hold it is joined only if it comes ([T] 4.1); without it, or when pushed, always.
-    """
-    order: Order = frozenset(model.alternative.order)
-    last = last_variable(model.names, order)
-    if not pull or last is None:
-        return model.everything, 1.0
-    return model.bits[last], 1.0 - math.exp(-model.statistics.rate(last))
-
-
 def _over_stretches(model: CostModel, pull: bool) -> dict[int, int]:
     """Return, for stretches of the variables in order, the left part of the best split."""
-    driver, followed = _driver(model, pull)
     order: Order = frozenset(model.alternative.order)
     bits = [model.bits[name] for name in in_sequence(model.names, order)]
     n = model.count
@@ -70,24 +63,27 @@ def _over_stretches(model: CostModel, pull: bool) -> dict[int, int]:
     for size in range(2, n + 1):
         for i in range(n - size + 1):
             j = i + size
-            often = 1.0 if masks[i, j] & driver else followed
             costs = [
-                (least[i, r] + least[r, j] + often * PAIR * model.joined(masks[i, r], masks[r, j]), r)
+                (
+                    least[i, r]
+                    + least[r, j]
+                    + PAIR * pairs_tried(model, masks[i, r], masks[r, j], pull=pull),
+                    r,
+                )
                 for r in range(i + 1, j)
             ]
             cost, cut = min(costs)
-            least[i, j] = cost + often * ROW * model.made(masks[i, j])
+            least[i, j] = cost + ROW * rows_made(model, masks[i, j], pull=pull)
             chosen[masks[i, j]] = masks[i, cut]
     return chosen
 
 
 def _over_sets(model: CostModel, pull: bool) -> dict[int, int]:
     """Return, for every set of variables, the left part of the best partition."""
-    driver, followed = _driver(model, pull)
     everything = model.everything
     least, chosen = [0.0] * (everything + 1), {}
     behind = [everything] * (everything + 1)
-    product, rows, equal = ([1.0] * (everything + 1) for _ in range(3))
+    product, rows, lives, equal = ([1.0] * (everything + 1) for _ in range(4))
     equalities = [(needs, s) for needs, s, is_equal in model.conditions if is_equal]
     for mask in range(1, everything + 1):
         low = (mask & -mask).bit_length() - 1
@@ -95,13 +91,14 @@ def _over_sets(model: CostModel, pull: bool) -> dict[int, int]:
         product[mask] = product[mask & (mask - 1)] * model.rates[low]
         equal[mask] = math.prod(s for needs, s in equalities if needs & ~mask == 0)
         rows[mask] = model.orders(mask) * model.selectivity(mask) / equal[mask]
+        lives[mask] = rows[mask] * (model.pulled(mask) if pull else 1.0)
     held = [1 / math.factorial(max(0, k - 1)) for k in range(model.count + 1)]
     later = [1 / math.factorial(k) for k in range(model.count + 1)]
     for mask in range(1, everything + 1):
         n = mask.bit_count()
         if n < 2:
             continue
-        often = (1.0 if mask & driver else followed) * product[mask] * equal[mask]
+        often = product[mask] * equal[mask] * model.preceded(mask)
         best, cut = math.inf, 0
         top = 1 << (mask.bit_length() - 1)
         rest = mask & ~top
@@ -117,11 +114,11 @@ def _over_sets(model: CostModel, pull: bool) -> dict[int, int]:
                     share = held[m] * later[k]
                 else:
                     share = 2 * held[k] * held[m]
-                cost += PAIR * often * share * rows[left] * rows[right]
+                cost += PAIR * often * share * lives[left] * lives[right]
                 if cost < best:
                     best, cut = cost, left
             right = (right - 1) & rest
-        least[mask] = best + ROW * often * held[n] * rows[mask]
+        least[mask] = best + ROW * often * held[n] * lives[mask]
         chosen[mask] = cut
     return chosen
 
@@ -135,21 +132,18 @@ def _build(model: CostModel, chosen: dict[int, int], mask: int) -> Shape:
 
 
 def tree_work(model: CostModel, shape: Shape, *, pull: bool) -> Work:
-    """Return the work of a tree; pulled, what no trigger follows in its window is never joined ([T] 4.1)."""
-    driver, followed = _driver(model, pull)
-    tried, made = _tree_work(model, shape, driver, followed)
+    """Return the work of a tree."""
+    tried, made = _tree_work(model, shape, pull)
     return Work(tried, made, PAIR * tried + ROW * made)
 
 
-def _tree_work(model: CostModel, shape: Shape, driver: int, followed: float) -> tuple[float, float]:
-    mask = sum(model.bits[name] for name in leaves(shape))
-    often = 1.0 if mask & driver else followed
+def _tree_work(model: CostModel, shape: Shape, pull: bool) -> tuple[float, float]:
     if isinstance(shape, str):
-        return 0.0, often * model.rates[model.names.index(shape)]
+        return 0.0, rows_made(model, model.bits[shape], pull=pull)
     left, right = (sum(model.bits[name] for name in leaves(part)) for part in shape)
-    tried, made = (often * work for work in node_work(model, left, right))
+    tried, made = pairs_tried(model, left, right, pull=pull), rows_made(model, left | right, pull=pull)
     for part in shape:
-        inner = _tree_work(model, part, driver, followed)
+        inner = _tree_work(model, part, pull)
         tried, made = tried + inner[0], made + inner[1]
     return tried, made
 
