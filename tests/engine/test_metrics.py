@@ -47,7 +47,8 @@ def test_rows_without_a_key_are_filtered_where_they_are_in_no_partition() -> Non
 
 def test_clocks_stand_apart_from_counts() -> None:
     metrics = fyke.Metrics()
-    fyke.match(POINTS, PAIR, time="t", type="kind", metrics=metrics)
+    query = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match { a.k = b.k } WITHIN 10"
+    fyke.match(POINTS, query, time="t", type="kind", engine="tree", metrics=metrics)
     values = metrics.get()
     clocks = [name for name in values if name.startswith("seconds_")]
     assert clocks == list(PHASES) == list(values)[-len(PHASES) :]

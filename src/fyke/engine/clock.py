@@ -9,6 +9,7 @@ PHASES = {
     "seconds_order": "bringing rows into processing order",
     "seconds_encode": "columns as the kernels want them",
     "seconds_search": "reading events: runs and their bindings",
+    "seconds_plan": "of a join tree: looking at what comes, planning and building, first and anew",
     "seconds_choose": "robust selection, absences, union of alternatives, overlap",
     "seconds_rows": "matches to rows of the result",
 }

@@ -153,9 +153,9 @@ class Engine:
         clock = clock or Clock()
         taken = self._take_up(state, batch, watermark, sorted_rows, clock)
         ordered, feed, data, ranks = taken.ordered, taken.feed, taken.data, taken.ranks
-        places, read, segments, counters = taken.places, taken.read, feed.segments, taken.counters
+        places, read, segments, counters = taken.places, taken.read, taken.feed.segments, taken.counters
         with limits_by_partition(ordered.table, self.plan):
-            matches, runs = self._read(state, feed, data, ranks, places, counters)
+            matches, runs = self._read(state, taken, clock)
             counters.events_read = int((feed.read_to - segments[:, 1]).sum())
             counters.tied_rows = count_tied_rows(ordered, segments[:, 1], feed.read_to)
             clock.lap("search")
@@ -243,18 +243,17 @@ class Engine:
         counters.late_rows = int(late.sum())
         return batch.filter(pa.array(~late)) if counters.late_rows else batch
 
-    def _read(
-        self, state: State, feed: Feed, data: Data, ranks: dict[str, int], places: Array, counters: Counters
-    ) -> tuple[MatchSet, list[RunState]]:
+    def _read(self, state: State, taken: Taken, clock: Clock) -> tuple[MatchSet, list[RunState]]:
         found, runs = [], []
+        feed, data, ranks, counters = taken.feed, taken.data, taken.ranks, taken.counters
         if self.lazy is not None:
             return self.lazy.read(feed, data, ranks, counters), [NO_RUNS] * len(self.programs)
         if self.tree is not None:
-            return self.tree.read(feed, data, ranks, counters), [NO_RUNS] * len(self.programs)
+            return self.tree.read(feed, data, ranks, counters, clock), [NO_RUNS] * len(self.programs)
         for number, program in enumerate(self.programs):
             call = AutomatonCall(program, ranks, data, self.plan.limits, compressed=self.compresses)
             before = state.runs[number] if state.runs else None
-            matches, saved = call.run(feed, before, places)
+            matches, saved = call.run(feed, before, taken.places)
             feed.read_to, feed.graphs = call.read_to, call.graphs
             counters.merge(call.counters)
             if len(self.programs) > 1:

@@ -18,6 +18,7 @@ from fyke.engine.program import Program
 from fyke.engine.state import Counters
 from fyke.engine.tree_tables import TreeTables
 from fyke.limits import Limits
+from fyke.plan.search import PAIR, ROW
 
 _ROWS, _BINDINGS, _LONGEST = 256, 1 << 16, 64
 _BINDING_BYTES = 16
@@ -161,10 +162,10 @@ class TreeCall:
         if self.matches > self.limits.matches:
             raise LimitReached("matches", int(self.found[-1].positions[-1]))
 
-    def work(self) -> int:
-        """Return how many pairs it has looked at and rows it has made."""
+    def work(self) -> float:
+        """Return what it has done so far, in the unit of the planner: pairs looked at and rows made."""
         tried = self.cursor[T.AT_TRIED] + self.cursor[T.AT_STEPS]
-        return int(tried + self.buffers[:, T.BUFFER_MADE].sum())
+        return float(PAIR * tried + ROW * self.buffers[:, T.BUFFER_MADE].sum())
 
     def room(self) -> int:
         """Return for how many rows its largest node has room."""

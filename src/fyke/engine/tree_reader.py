@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fyke.engine.automaton import Feed
+from fyke.engine.clock import Clock
 from fyke.engine.join_tree import TreeCall
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
@@ -35,7 +36,7 @@ from fyke.plan.statistics import Statistics, condition_texts
 from fyke.plan.tree_shape import Shape, orient, restrict
 
 _CHUNK_WINDOWS, _LEAST_CHUNK, _ROWS = 8, 2_500, 256
-_WORTH = 150_000  # pairs and rows of work that a look at the statistics, and a search, may be lost on
+_LOOK, _REBUILD = 3e6, 1e6  # nanoseconds: work between two looks at the statistics; what a new tree costs
 _ENOUGH = 200  # decisions from which on a condition's selectivity is believed
 
 
@@ -69,7 +70,9 @@ class TreeReader:
         self.shapes: dict[int, Shape] = {}
         self.statistics: dict[int, Statistics] = {}
 
-    def read(self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters) -> MatchSet:
+    def read(
+        self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters, clock: Clock
+    ) -> MatchSet:
         """Return the matches whose last event is new."""
         roles = [program.roles[v.name] for program in self.programs for v in program.variables]
         window = min(self.plan.pushed.analysed.window or 0, 2**63 - 1)
@@ -82,7 +85,7 @@ class TreeReader:
         given = _Input(data, ranks, candidates, reach, RowKeys(data), chunk)
         found = []
         for number in range(len(self.programs)):
-            matches = self._search(number, feed.segments, given, counters)
+            matches = self._search(number, feed.segments, given, counters, clock)
             variables = self.programs[number].variables
             numbering = np.array([self.names.index(v.name) for v in variables], np.int64)
             found.append(
@@ -104,23 +107,29 @@ class TreeReader:
         held = int(reach[Z.REACH_END, begin]) - begin if begin < end else 0
         return max(_LEAST_CHUNK, _CHUNK_WINDOWS * held)
 
-    def _search(self, number: int, segments: Array, given: _Input, counters: Counters) -> MatchSet:
+    def _search(
+        self, number: int, segments: Array, given: _Input, counters: Counters, clock: Clock
+    ) -> MatchSet:
         """Read all segments with one tree after the other."""
+        clock.lap("search")
         if number not in self.shapes:
             self._begin(number, segments, given)
         call, found = self._call(number, segments, given), []
-        seen, work = np.zeros_like(call.observed), 0
+        seen, work = np.zeros_like(call.observed), 0.0
+        clock.lap("plan")
         while not call.advance():
-            if self.plan.techniques.chunk is None and call.work() - work < _WORTH:
+            if self.plan.techniques.chunk is None and call.work() - work < _LOOK:
                 continue
-            if self._replans(number, call, call.observed - seen, given):
+            clock.lap("search")
+            if self._replans(number, call, call.observed - seen, given, call.work() - work):
                 counters.replans += 1
                 counters.merge(call.counters())
                 found.append(call.result())
                 call = self._call(number, call.left(), given, call.room())
-                seen, work = np.zeros_like(call.observed), 0
+                seen, work = np.zeros_like(call.observed), 0.0
             else:
                 seen, work = call.observed.copy(), call.work()
+            clock.lap("plan")
         counters.merge(call.counters())
         return concat([*found, call.result()])
 
@@ -154,8 +163,12 @@ class TreeReader:
         alternative, program = self.alternatives[number], self.programs[number]
         return draw_selectivities(alternative, program, sample, self.texts, given.keys)
 
-    def _replans(self, number: int, call: TreeCall, decided: Array, given: _Input) -> bool:
-        """Look at what a tree has observed in its last chunk; say whether it is to be rebuilt."""
+    def _replans(self, number: int, call: TreeCall, decided: Array, given: _Input, spent: float) -> bool:
+        """Look at what a tree has observed in its last chunk; say whether it is to be rebuilt.
+
+        Unless chunks are given, a new tree must repay itself while as much is done as was ``spent`` since
+        the last look.
+        """
         if self.thresholds is None:
             return False
         end = int(call.cursor[T.AT_EVENT])
@@ -172,7 +185,10 @@ class TreeReader:
             return False
         self.statistics[number] = new
         pull = self.plan.techniques.propagation == "pull"
-        shape = better_tree(self._model(number), self.shapes[number], self.thresholds, pull=pull)
+        thresholds = self.thresholds
+        if self.plan.techniques.chunk is None:
+            thresholds = replace(thresholds, total=max(thresholds.total, _REBUILD / spent))
+        shape = better_tree(self._model(number), self.shapes[number], thresholds, pull=pull)
         if shape is None:
             return False
         self.shapes[number] = shape
