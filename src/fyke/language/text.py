@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from fyke.errors import QueryTooLargeError
 from fyke.language import dsms, sase
@@ -16,6 +17,7 @@ AnyQuery = Query | RelationalQuery
 
 MOST_QUERIES = 256  # of a program: each keeps its text, with its place in the whole
 
+_LONGEST_KEPT = 10_000  # characters
 _DEFAULTS = Limits()
 _OPENER = re.compile(r"--|/\*|['\"`;]")
 _CLOSER = {"--": "\n", "/*": "*/"}
@@ -36,8 +38,16 @@ def parse(text: str, limits: Limits = _DEFAULTS) -> AnyQuery:
     :class:`~fyke.errors.QueryError` tree, each with its place in the text.
     """
     check_size(text, limits)
+    return (_kept if len(text) <= _LONGEST_KEPT else _parse)(text, limits)
+
+
+def _parse(text: str, limits: Limits) -> AnyQuery:
     selects = _SELECT.match(_without_comments(text))
     return dsms.parse(text, limits) if selects else sase.parse(text, limits)
+
+
+# The same text comes again and again, with every batch of a stream; queries are never changed.
+_kept = lru_cache(maxsize=256)(_parse)
 
 
 def parse_program(text: str, limits: Limits = _DEFAULTS) -> list[AnyQuery]:
