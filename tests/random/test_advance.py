@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fyke
 from fyke.engine.engine import Engine
 from fyke.engine.order import times
 from fyke.engine.prepare import derived_types, prepare
@@ -105,6 +107,29 @@ def feed(case: Case, stream: Stream, batches: Sequence[int], watermarks: Sequenc
     places = np.array(batches, np.int64)
     for number, watermark in enumerate([*watermarks, None]):
         stream.advance(case.table.take(pa.array(np.flatnonzero(places == number))), watermark)
+
+
+def judge_splits(
+    strategies: Sequence[Strategy], options_of: Callable[[Case], st.SearchStrategy[dict[str, Any]]]
+) -> None:
+    """Check that an engine, under drawn options and in any split, finds what the automaton finds at once."""
+    matched = []
+
+    @settings(SETTINGS, max_examples=300, derandomize=True)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        case = data.draw(cases(data.draw(st.sampled_from(strategies)), judged=False))
+        options = data.draw(options_of(case))
+        batches, watermarks = data.draw(splits(case))
+        stream = Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output, **options)
+        feed(case, stream, batches, watermarks)
+        eager = fyke.match(case.table, case.query, **case.options, engine="automaton")
+        differing = difference(stream.result(), eager)
+        assert differing is None, f"{options}: {differing}"
+        matched.append(eager.num_rows > 0)
+
+    check()
+    assert sum(matched) >= len(matched) / 3
 
 
 @pytest.mark.parametrize("strategy", Strategy)

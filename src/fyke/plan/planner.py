@@ -113,6 +113,8 @@ def cost_engines(
             refused = f"does not make output {output!r}"
         elif strategy is Strategy.STRICT and engine == "tree":
             refused = "strict contiguity leaves few runs, which the automaton reads fastest"
+        elif engine != "automaton" and techniques.search != "breadth_first":
+            refused = f"takes no search {techniques.search!r}"
         elif techniques.order is not None and engine != "lazy_chain" and asked_for:
             refused = "takes no order"
         elif techniques.tree is not None and engine != "tree":

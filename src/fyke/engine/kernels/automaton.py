@@ -9,13 +9,11 @@ run needs nothing but its events.
 from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.candidates import admits_match, look_from
 from fyke.engine.kernels.equivalence import mark_run, merge_new_runs, remember
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.runs import (
     copy_row,
     expired,
-    oldest_fitting,
     out_of_time,
     outlived,
     read_event,
@@ -23,6 +21,7 @@ from fyke.engine.kernels.runs import (
     room,
     set_empty_run,
 )
+from fyke.engine.kernels.segments import leave_segment, save_run, start_run, take_up_runs
 from fyke.engine.kernels.world import enter
 
 
@@ -48,19 +47,13 @@ def drop_ended(w):
 @jit
 def start_segment(w, segment):
     """Take up the saved runs of a partition and set up the empty run behind all others."""
-    w.cursor[L.CURSOR_EVENT] = w.segments[segment, 1]
+    count = take_up_runs(w, segment)
     w.cursor[L.CURSOR_RUN] = 0
-    count = 0
-    for k in range(w.segments[segment, 3], w.segments[segment, 4]):
-        copy_row(w.loaded_i[k], w.runs_i[count])
-        copy_row(w.loaded_f[k], w.runs_f[count])
-        if w.program[L.HEAD_MERGES] and mark_run(w, count):
-            remember(w, count)
-        count += 1
-    w.cursor[L.CURSOR_LIVE] = count
     w.cursor[L.CURSOR_BEFORE] = count
-    w.cursor[L.CURSOR_MATCHED] = 0
-    look_from(w, w.segments[segment, 1])
+    if w.program[L.HEAD_MERGES]:
+        for r in range(count):
+            if mark_run(w, r):
+                remember(w, r)
     set_empty_run(w)
 
 
@@ -121,21 +114,6 @@ def pass_through(w, event, end, flush):
 
 
 @jit
-def start_run(w, event, end, flush):
-    """Let the empty run read an event, unless no match can start there; say what is missing."""
-    if not w.events[L.EVENT_ROLES, event] & w.program[w.program[L.HEAD_STATE_TABLE] + L.STATE_ROLES]:
-        return L.DONE
-    if w.program[L.HEAD_CANDIDATES] and not admits_match(w, event, end, flush):
-        w.cursor[L.CURSOR_SKIPPED] += 1
-        return L.DONE
-    status = room(w, 0, -1)
-    if status == L.DONE:
-        w.runs_i[len(w.runs_i) - 1, L.RUN_FIRST] = event
-        read_event(w, -1, event)
-    return status
-
-
-@jit
 def next_start(w, event, end):
     """Return the first event from ``event`` on that can start a run: without runs no other matters."""
     roles = w.program[w.program[L.HEAD_STATE_TABLE] + L.STATE_ROLES]
@@ -158,13 +136,9 @@ def end_segment(w, flush, now, last):
         if flush or outlived(w, run, last, now):
             retire(w, r)
         else:
-            at = w.cursor[L.CURSOR_SAVED]
-            if at >= len(w.saved_i):
-                return L.NEED_SAVED
-            copy_row(run, w.saved_i[at])
-            w.saved_i[at, L.RUN_MARK] = oldest_fitting(w, last)
-            copy_row(w.runs_f[r], w.saved_f[at])
-            w.cursor[L.CURSOR_SAVED] = at + 1
+            status = save_run(w, r, last)
+            if status != L.DONE:
+                return status
         w.cursor[L.CURSOR_RUN] = r + 1
     return L.DONE
 
@@ -200,13 +174,7 @@ def read_segments(w, flush, now):
         status = end_segment(w, flush, now, w.segments[segment, 2] - 1)
         if status != L.DONE:
             return status
-        w.cursor[L.CURSOR_SEGMENT] = segment + 1
-        w.cursor[L.CURSOR_EVENT] = -1
-        w.cursor[L.CURSOR_TRIED] += w.cursor[L.CURSOR_STEPS]
-        w.cursor[L.CURSOR_STEPS] = 0
-        w.cursor[L.CURSOR_NODES_PEAK] = max(w.cursor[L.CURSOR_NODES_PEAK], w.cursor[L.CURSOR_NODES])
-        if flush and w.cursor[L.CURSOR_HEADS] == 0 and w.cursor[L.CURSOR_LOADED] == 0:
-            w.cursor[L.CURSOR_NODES] = 0
+        leave_segment(w, segment, flush)
     return L.DONE
 
 

@@ -7,12 +7,9 @@ Events are read again by every run that comes to them, which ``CURSOR_REREAD`` c
 from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.candidates import admits_match, look_from
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.runs import (
-    copy_row,
     expired,
-    oldest_fitting,
     out_of_time,
     outlived,
     read_event,
@@ -20,6 +17,7 @@ from fyke.engine.kernels.runs import (
     room,
     set_empty_run,
 )
+from fyke.engine.kernels.segments import leave_segment, save_run, start_run, take_up_runs
 from fyke.engine.kernels.world import enter
 
 
@@ -85,13 +83,9 @@ def leave_off(w, r, end, flush, now):
     if flush or outlived(w, w.runs_i[r], end - 1, now):
         retire(w, r)
     elif not w.cursor[L.CURSOR_MATCHED]:
-        at = w.cursor[L.CURSOR_SAVED]
-        if at >= len(w.saved_i):
-            return L.NEED_SAVED
-        copy_row(w.runs_i[r], w.saved_i[at])
-        copy_row(w.runs_f[r], w.saved_f[at])
-        w.saved_i[at, L.RUN_MARK] = oldest_fitting(w, end - 1)
-        w.cursor[L.CURSOR_SAVED] = at + 1
+        status = save_run(w, r, end - 1)
+        if status != L.DONE:
+            return status
     w.cursor[L.CURSOR_LIVE] = r
     return L.DONE
 
@@ -171,40 +165,23 @@ def finish_tree(w, end):
 @jit
 def start_at(w, event, end, flush):
     """Start the runs of an event; return DONE, or what is missing."""
-    roles = w.program[w.program[L.HEAD_STATE_TABLE] + L.STATE_ROLES]
-    if not w.events[L.EVENT_ROLES, event] & roles:
-        return L.DONE
-    if w.program[L.HEAD_CANDIDATES] and not admits_match(w, event, end, flush):
-        w.cursor[L.CURSOR_SKIPPED] += 1
-        return L.DONE
     w.cursor[L.CURSOR_BEFORE] = 0
-    status = room(w, 0, -1)
-    if status != L.DONE:
-        return status
     noted = w.cursor[L.CURSOR_HEADS]
-    w.runs_i[len(w.runs_i) - 1, L.RUN_FIRST] = event
-    read_event(w, -1, event)
+    status = start_run(w, event, end, flush)
     if w.cursor[L.CURSOR_HEADS] > noted:
         note_end(w, event)
     push_children(w, -1, 0, event)
-    return L.DONE
+    return status
 
 
 @jit
 def enter_segment(w, segment):
     """Take up the saved runs of a partition, which read on with its first new event."""
-    first = w.segments[segment, 1]
-    w.cursor[L.CURSOR_EVENT] = first
+    count = take_up_runs(w, segment)
+    first = w.cursor[L.CURSOR_EVENT]
     w.cursor[L.CURSOR_FURTHEST] = first
-    w.cursor[L.CURSOR_MATCHED] = 0
-    count = 0
-    for k in range(w.segments[segment, 3], w.segments[segment, 4]):
-        copy_row(w.loaded_i[k], w.runs_i[count])
-        copy_row(w.loaded_f[k], w.runs_f[count])
-        w.runs_i[count, L.RUN_MARK] = first
-        count += 1
-    w.cursor[L.CURSOR_LIVE] = count
-    look_from(w, first)
+    for r in range(count):
+        w.runs_i[r, L.RUN_MARK] = first
 
 
 @jit
@@ -250,13 +227,7 @@ def read_starts(w, flush, now, robust):
             note_read(w, event)
             w.cursor[L.CURSOR_EVENT] = event + 1
         w.segments[segment, 1] = w.cursor[L.CURSOR_EVENT]
-        w.cursor[L.CURSOR_SEGMENT] = segment + 1
-        w.cursor[L.CURSOR_EVENT] = -1
-        w.cursor[L.CURSOR_TRIED] += w.cursor[L.CURSOR_STEPS]
-        w.cursor[L.CURSOR_STEPS] = 0
-        w.cursor[L.CURSOR_NODES_PEAK] = max(w.cursor[L.CURSOR_NODES_PEAK], w.cursor[L.CURSOR_NODES])
-        if flush and w.cursor[L.CURSOR_HEADS] == 0 and w.cursor[L.CURSOR_LOADED] == 0:
-            w.cursor[L.CURSOR_NODES] = 0
+        leave_segment(w, segment, flush)
     return L.DONE
 
 

@@ -144,15 +144,20 @@ def comparisons_hold(w, at, left_row, right_row):
 
 
 @jit
+def side_of(w, place, node):
+    """Return which variable of a node one side of a pair names, and the leaf that holds it."""
+    number = w.tree[place]
+    first = w.tree[T.TREE_VARIABLES] + w.tree[node_at(w, node) + T.NODE_VARS] * T.VARIABLE_SIZE
+    return number, w.tree[first + number * T.VARIABLE_SIZE + T.VARIABLE_LEAF]
+
+
+@jit
 def in_order(w, at, left, left_row, right, right_row):
     """Say whether two rows satisfy the order between their variables."""
-    left_vars = w.tree[T.TREE_VARIABLES] + w.tree[node_at(w, left) + T.NODE_VARS] * T.VARIABLE_SIZE
-    right_vars = w.tree[T.TREE_VARIABLES] + w.tree[node_at(w, right) + T.NODE_VARS] * T.VARIABLE_SIZE
     for k in range(w.tree[at + T.NODE_PAIRS], w.tree[at + T.NODE_PAIRS_END]):
         pair = w.tree[T.TREE_PAIRS] + k * T.PAIR_SIZE
-        i, j = w.tree[pair + T.PAIR_LEFT], w.tree[pair + T.PAIR_RIGHT]
-        x_leaf = w.tree[left_vars + i * T.VARIABLE_SIZE + T.VARIABLE_LEAF]
-        y_leaf = w.tree[right_vars + j * T.VARIABLE_SIZE + T.VARIABLE_LEAF]
+        i, x_leaf = side_of(w, pair + T.PAIR_LEFT, left)
+        j, y_leaf = side_of(w, pair + T.PAIR_RIGHT, right)
         x_first, x_last = first_and_last(w, w.rows[left_row + T.ROW_SIZE + i], x_leaf)
         y_first, y_last = first_and_last(w, w.rows[right_row + T.ROW_SIZE + j], y_leaf)
         if w.tree[pair + T.PAIR_FORWARD]:
@@ -166,13 +171,10 @@ def in_order(w, at, left, left_row, right, right_row):
 @jit
 def share_event(w, at, left, left_row, right, right_row):
     """Say whether an event would be bound twice."""
-    left_vars = w.tree[T.TREE_VARIABLES] + w.tree[node_at(w, left) + T.NODE_VARS] * T.VARIABLE_SIZE
-    right_vars = w.tree[T.TREE_VARIABLES] + w.tree[node_at(w, right) + T.NODE_VARS] * T.VARIABLE_SIZE
     for k in range(w.tree[at + T.NODE_APART], w.tree[at + T.NODE_APART_END]):
         pair = w.tree[T.TREE_APART] + k * T.PAIR_SIZE
-        i, j = w.tree[pair + T.PAIR_LEFT], w.tree[pair + T.PAIR_RIGHT]
-        x_leaf = w.tree[left_vars + i * T.VARIABLE_SIZE + T.VARIABLE_LEAF]
-        y_leaf = w.tree[right_vars + j * T.VARIABLE_SIZE + T.VARIABLE_LEAF]
+        i, x_leaf = side_of(w, pair + T.PAIR_LEFT, left)
+        j, y_leaf = side_of(w, pair + T.PAIR_RIGHT, right)
         x, y = w.rows[left_row + T.ROW_SIZE + i], w.rows[right_row + T.ROW_SIZE + j]
         if meet(w, x, x_leaf, y, y_leaf):
             return True
