@@ -15,6 +15,7 @@ from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
 from fyke.engine.prepare import derived_types, in_plain_types, prepare
 from fyke.engine.sample import SAMPLE_ROWS, measure_rows, measure_table
+from fyke.engine.seen import Seen
 from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
 from fyke.language.ast import Expression, Strategy
@@ -28,6 +29,7 @@ from fyke.pattern.schema import EventSchema, make_schema, unite_columns
 from fyke.plan.anchors import find_anchors
 from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
+from fyke.plan.explain_run import Ran
 from fyke.plan.plan import LAZY_ENGINES, Plan
 from fyke.plan.planner import choose_plan
 from fyke.plan.pushdown import push_down
@@ -126,7 +128,8 @@ def match(
     plan = call.plan(source)
     if isinstance(source.events, pa.Table):
         return _match_table(source, plan, metrics)
-    return spark_batch.match_frame(source.events, plan, metrics.observe() if metrics is not None else None)
+    observed = metrics.observe(plan.pushed) if metrics is not None else None
+    return spark_batch.match_frame(source.events, plan, observed)
 
 
 def match_batches(table: pa.Table, query: str | AnyQuery, **options: Any) -> Iterator[pa.RecordBatch]:
@@ -177,9 +180,12 @@ def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
     plan = call.plan(source)
     plan = replace(plan, statistics=call.measured(plan, source))
-    return explain_plan(
-        plan, rows_by=rows_by, asked=call.techniques, observed=metrics.get() if metrics else None
-    )
+    return explain_plan(plan, rows_by=rows_by, asked=call.techniques, ran=_ran(metrics))
+
+
+def _ran(metrics: Metrics | None) -> Ran | None:
+    counts = metrics.get() if metrics is not None else {}
+    return Ran(counts, metrics.statistics()) if metrics is not None and counts else None
 
 
 def statistics(events: Events, query: str | AnyQuery, **options: Any) -> Statistics:
@@ -419,7 +425,9 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     clock.lap("rows")
     if metrics is not None:
         found.counters.events_filtered = table.num_rows - rows.num_rows
-        metrics.set_counters(source.events.num_rows, rejected_rows, found.counters, clock)
+        seen = Seen(engine)
+        seen.look(found)
+        metrics.set_counters(source.events.num_rows, rejected_rows, found.counters, clock, seen)
     return result
 
 
