@@ -328,6 +328,11 @@ def test_wrong_techniques(options: dict[str, object], message: str) -> None:
             {"engine": "automaton", "techniques": Techniques(tree=(("a", "b"), "c"))},
             "technique 'tree' is for engine='tree', and the engine is 'automaton'",
         ),
+        (
+            {"engine": "tree", "techniques": Techniques(search="backtrack")},
+            "technique 'search' is for engine='automaton', and the engine is 'tree'\n"
+            "Leave the search out, or use engine='automaton'.",
+        ),
         ({"statistics": {"a": 1}}, "statistics"),
     ],
 )
@@ -335,6 +340,26 @@ def test_wrong_options(options: dict[str, object], message: str) -> None:
     with pytest.raises(fyke.FykeError) as error:
         fyke.match(events(), QUERY, time="t", type="kind", **options)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("engine", ["lazy_chain", "lazy_tree"])
+def test_a_lazy_engine_cannot_search_all_partitions_together(engine: str) -> None:
+    """By [x] they are apart for it anyway; an equality of variables may be left a condition."""
+    parted = QUERY.replace("a.x < b.x", "[x] AND a.t < b.t").replace("20", "80")
+    options = {"time": "t", "type": "kind", "techniques": Techniques(partition=False)}
+    with pytest.raises(OptionError) as error:
+        fyke.match(events(), parted, engine=engine, **options)
+    assert str(error.value) == (
+        f"engine {engine!r} searches one partition of [...] at a time, so technique 'partition' cannot be "
+        "switched off\nLeave partition=False out, or use engine='automaton' or 'tree'."
+    )
+    text = fyke.explain(events(), parted, **options)
+    assert f"  rejected {engine}: searches one partition of [...] at a time" in text
+    expected = fyke.match(events(), parted, time="t", type="kind").num_rows
+    for other in ("auto", "automaton", "tree"):
+        assert fyke.match(events(), parted, engine=other, **options).num_rows == expected > 0
+    for query in (QUERY, parted.replace("WITHIN 80", "WITHIN 80 EVENTS")):
+        fyke.match(events(), query, engine=engine, **options)
 
 
 def test_the_tree_says_which_strategies_it_evaluates() -> None:
