@@ -168,8 +168,8 @@ def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
     """Say in words what a query means and how :func:`match`, with the same options, would run it.
 
     Nothing runs: of a DataFrame only the schema is looked at, of a table also the first rows, for the
-    estimates of the plan and of those it was chosen from.  With the ``metrics`` of a run of the same query
-    it also says what that run has shown.
+    estimates of the plan and of those it was chosen from; for a DataFrame give ``statistics``.  With the
+    ``metrics`` of a run of the same query estimates stand beside what that run has shown.
     """
     metrics = options.pop("metrics", None)
     _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after fyke.match(..., metrics=metrics)")

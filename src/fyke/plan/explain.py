@@ -46,6 +46,8 @@ def explain_plan(
     lines += ["", *_title("matching"), *_matching(plan)]
     choice = choose_plan(plan.engine, pushed, asked or plan.techniques, plan.statistics, plan.output)
     lines += ["", *_title("cost"), *_costs(choice)]
+    if plan.statistics is None:
+        lines += _unmeasured(plan)
     if ran is not None:
         lines += ["", *_title("estimated against observed")]
         lines += explain_run(plan, choice, asked or plan.techniques, ran)
@@ -57,6 +59,19 @@ def _costs(choice: Choice) -> list[str]:
     lines = [f"  chosen   {choice.chosen}"]
     lines += [f"  rejected {option}" for option in choice.options if option is not choice.chosen]
     return lines + [f"  {line}" for line in str(choice.statistics).splitlines()]
+
+
+def _unmeasured(plan: Plan) -> list[str]:
+    """Say how a plan is made whose events nobody has looked at: those of a DataFrame."""
+    lines = ["    nothing is measured before a run on Spark: engines are compared at usual rates"]
+    if plan.engine == "lazy_chain" and plan.techniques.order is None:
+        lines.append("    each task orders the chain by the events it reads")
+    if plan.engine == "tree" and plan.techniques.tree is None:
+        lines.append("    each task plans its tree on the first rows it reads")
+    return [
+        *lines,
+        "    statistics=fyke.statistics(events, query, ...) looks at some rows, in a job of its own",
+    ]
 
 
 def _title(text: str) -> list[str]:
