@@ -42,6 +42,7 @@ from fyke.streams import (
     RelationalCall,
     columns_of,
     described,
+    in_order,
     relational_call,
     timed,
     without_time,
@@ -175,7 +176,7 @@ def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
     _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after fyke.match(..., metrics=metrics)")
     call = _call(explain.__name__, query, options)
     if isinstance(call.query, RelationalQuery):
-        return call.relational(events).explain()
+        return call.relational(events).explain(metrics)
     source = call.source(events)
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
     plan = call.plan(source)
@@ -416,7 +417,8 @@ class _Call:
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:
     clock = Clock()
     table, rejected_rows = timed(source.events, source.schema, warn=metrics is None)
-    rows = prepare(table, plan.pushed, whole_input=True, anchors=find_anchors(plan))
+    anchors = find_anchors(plan)
+    rows = prepare(table, plan.pushed, whole_input=True, anchors=anchors)
     clock.lap("prepare")
     warm_up(plan)
     engine, builder = Engine(plan), builder_of(plan)
@@ -426,7 +428,10 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     if metrics is not None:
         found.counters.events_filtered = table.num_rows - rows.num_rows
         seen = Seen(engine)
-        seen.look(found)
+        if anchors is not None and in_order(table, source.schema):
+            seen.look_at_input(table)
+        else:
+            seen.look(found)
         metrics.set_counters(source.events.num_rows, rejected_rows, found.counters, clock, seen)
     return result
 

@@ -237,6 +237,24 @@ def test_long_windows_are_seen_whole() -> None:
     assert metrics.statistics().rates["a"] == pytest.approx(10_000, rel=0.05)
 
 
+@pytest.mark.parametrize("order", [1, -1], ids=["in order of time", "not"])
+def test_rare_events_are_seen_to_be_rare(order: int) -> None:
+    """A lazy engine keeps rows near to them only: those say nothing of how rare they are."""
+    rows = 60_000
+    kinds = ["C" if n % 5_000 == 0 else "AB"[n % 2] for n in range(rows)]
+    table = pa.table({"t": list(range(rows)), "kind": kinds, "x": [n % 7 for n in range(rows)]})
+    table = table.take(pa.array(range(rows)[::order]))
+    for parts in ("a.x < b.x", "[x]"):
+        metrics = fyke.Metrics()
+        query = f"PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match {{ {parts} }} WITHIN 100"
+        options = {"time": "t", "type": "kind", "engine": "lazy_chain"}
+        fyke.match(table, query, metrics=metrics, **options)
+        assert (metrics.get()["events_filtered"] > rows / 2) == (order == 1)
+        share = 7 if parts == "[x]" else 1
+        assert metrics.statistics().rates["c"] < 0.1
+        assert metrics.statistics().rates["a"] == pytest.approx(50 / share, rel=0.1)
+
+
 def test_statistics_of_partitions() -> None:
     table = pa.table(
         {"t": [n // 8 for n in range(80_000)], "kind": ["A"] * 80_000, "x": list(range(8)) * 10_000}
