@@ -14,7 +14,7 @@ from fyke.engine.compressed import builder_of, check_compressed, enumerate_batch
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
 from fyke.engine.prepare import derived_types, in_plain_types, prepare
-from fyke.engine.sample import SAMPLE_ROWS, measure_rows, measure_table
+from fyke.engine.sample import measure_table
 from fyke.engine.seen import Seen
 from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
@@ -37,6 +37,7 @@ from fyke.plan.statistics import Statistics
 from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
+from fyke.spark.statistics import measure_frame
 from fyke.streams import (
     Given,
     RelationalCall,
@@ -192,8 +193,9 @@ def _ran(metrics: Metrics | None) -> Ran | None:
 def statistics(events: Events, query: str | AnyQuery, **options: Any) -> Statistics:
     """Return how often the events of a query occur and how often its conditions hold.
 
-    The earliest rows are looked at, 5,000 of them; of a DataFrame this runs a Spark job.  Options are
-    those of :func:`match`, which takes the result.
+    The earliest rows are looked at, 5,000 of them; of a DataFrame this runs a Spark job, and one more to
+    count its rows if a window may hold more than these.  Options are those of :func:`match`, which takes the
+    result.
     """
     call = _call(statistics.__name__, query, options)
     if isinstance(call.query, RelationalQuery):
@@ -205,7 +207,7 @@ def statistics(events: Events, query: str | AnyQuery, **options: Any) -> Statist
     plan = replace(call.plan(source), engine="automaton")
     if isinstance(source.events, pa.Table):
         return call.measured(plan, source) or Statistics()
-    return measure_rows(plan, spark_prepare.first_rows(source.events, plan.pushed, SAMPLE_ROWS))
+    return measure_frame(plan, source.events)
 
 
 def _call(name: str, query: str | AnyQuery, options: Mapping[str, Any]) -> _Call:

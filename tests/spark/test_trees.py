@@ -61,6 +61,18 @@ def test_statistics_of_a_frame_are_those_of_its_table(spark: SparkSession) -> No
     assert "statistics of 300 rows" in on_spark
 
 
+@pytest.mark.parametrize("window", ["WITHIN 10", "WITHIN 120", "WITHIN 10000", ""])
+def test_windows_longer_than_the_sample(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, window: str
+) -> None:
+    for module in ("fyke.engine.sample", "fyke.spark.statistics"):
+        monkeypatch.setattr(f"{module}.SAMPLE_ROWS", 50)
+    table, query = events(), f"PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match {window}"
+    known = fyke.statistics(table, query, **OPTIONS)
+    assert fyke.statistics(frame_of(spark, table), query, **OPTIONS) == known
+    assert (known.window_rows > 50) == (window != "WITHIN 10")
+
+
 @pytest.mark.parametrize(
     "engine, planned",
     [

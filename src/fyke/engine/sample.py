@@ -43,7 +43,7 @@ def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0) -> Statistics:
     if rows.num_rows == 0:
         return Statistics()
     engine = Engine(replace(plan, engine="automaton"))
-    return measure_ordered(engine, order_rows(rows, plan), _longer(plan, rows, most))
+    return measure_ordered(engine, order_rows(rows, plan), longer(plan, rows, most))
 
 
 def measure_ordered(engine: Engine, ordered: Ordered, scale: float = 1.0) -> Statistics:
@@ -72,8 +72,8 @@ def measure_ordered(engine: Engine, ordered: Ordered, scale: float = 1.0) -> Sta
     return Statistics(rates, selectivities, scale * float(held.mean()), table.num_rows)
 
 
-def _longer(plan: Plan, rows: pa.Table, most: float) -> float:
-    """Return how many times longer a window is than what the rows cover."""
+def longer(plan: Plan, rows: pa.Table, most: float) -> float:
+    """Return how many times longer a window is than what the rows cover, at most ``most`` times."""
     window = plan.pushed.analysed.form.window
     if rows.num_rows < 2 or most <= 1:
         return 1.0
