@@ -174,13 +174,15 @@ def test_explain_compares_with_a_run(engine: str) -> None:
     text = fyke.explain(events(), QUERY, metrics=metrics, **options)
     table = compared(text)
     assert table["rows looked at"] == ["400", "400"]
-    assert table["a a window"] == ["10.5", "10.5"]
+    assert table["a per window"] == ["10.5", "10.5"]
     assert table["a.x < b.x"][0] == table["a.x < b.x"][1]
     assert table["conditions decided"] == [f"{metrics.get()['condition_evaluations']:,}"]
     assert table["planned anew"] == ["0 times"]
     windows = metrics.get()["events_read"] / metrics.statistics().window_rows
-    assert float(table["matches a window"][1]) == pytest.approx(metrics.get()["matches"] / windows, rel=0.01)
-    assert table["search a window"][1].endswith(" us")
+    assert float(table["matches per window"][1]) == pytest.approx(
+        metrics.get()["matches"] / windows, rel=0.01
+    )
+    assert table["search per window"][1].endswith(" us")
     assert text.splitlines()[-1].startswith("  with these numbers auto takes ")
 
 
@@ -191,9 +193,19 @@ def test_explain_says_what_was_assumed_and_what_is_not_counted() -> None:
         options["statistics"] = Statistics({"a": 3.0})
         fyke.match(events(), query, metrics=metrics, **options)
         table = compared(fyke.explain(events(), query, metrics=metrics, **options))
-        assert (table["a a window"], table["b a window"]) == (["3", "10.5"], ["10 assumed", "5.25"])
+        assert (table["a per window"], table["b per window"]) == (["3", "10.5"], ["10 assumed", "5.25"])
         assert table["a.x + b.x = c.x"][0] == "10 % assumed"
         assert table["a.x + b.x = c.x"][1].endswith(observed)
+
+
+def test_explain_says_which_statistics_are_about_nothing_in_the_query() -> None:
+    known = Statistics({"a": 3.0, "z": 1.0}, {"a.x<b.x": 0.5, "a.x = c.x": 0.1})
+    text = fyke.explain(events(), QUERY, time="t", type="kind", statistics=known)
+    assert text.splitlines()[-2:] == [
+        "    unused: 'z' is no variable of the query, which has a, b, c",
+        "    unused: 'a.x<b.x' is no condition between events, which are a.x < b.x and a.x = c.x",
+    ]
+    assert "unused" not in fyke.explain(events(), QUERY, time="t", type="kind")
 
 
 def test_explain_without_a_run_says_nothing_of_one() -> None:

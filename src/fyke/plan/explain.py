@@ -10,6 +10,7 @@ from fyke.plan.explain_run import Ran, explain_run
 from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
 from fyke.plan.planner import Choice, choose_plan
 from fyke.plan.pushdown import Pushed, physical
+from fyke.plan.statistics import Statistics, Sums
 from fyke.techniques import Techniques
 
 _READS = {
@@ -45,7 +46,7 @@ def explain_plan(
     lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(pushed)]
     lines += ["", *_title("matching"), *_matching(plan)]
     choice = choose_plan(plan.engine, pushed, asked or plan.techniques, plan.statistics, plan.output)
-    lines += ["", *_title("cost"), *_costs(choice)]
+    lines += ["", *_title("cost"), *_costs(choice), *_unused(plan)]
     if plan.statistics is None:
         lines += _unmeasured(plan)
     if ran is not None:
@@ -59,6 +60,24 @@ def _costs(choice: Choice) -> list[str]:
     lines = [f"  chosen   {choice.chosen}"]
     lines += [f"  rejected {option}" for option in choice.options if option is not choice.chosen]
     return lines + [f"  {line}" for line in str(choice.statistics).splitlines()]
+
+
+def _unused(plan: Plan) -> list[str]:
+    """Name the statistics that are about nothing in the query: slips of the pen, most likely."""
+    known, there = plan.statistics or Statistics(), Sums.of(plan.pushed)
+    names, texts = ", ".join(there.names), " and ".join(there.texts) or "none"
+    return [
+        *(
+            f"    unused: {name!r} is no variable of the query, which has {names}"
+            for name in known.rates
+            if name not in there.names
+        ),
+        *(
+            f"    unused: {text!r} is no condition between events, which are {texts}"
+            for text in known.selectivities
+            if text not in there.texts
+        ),
+    ]
 
 
 def _unmeasured(plan: Plan) -> list[str]:

@@ -35,20 +35,20 @@ def explain_run(plan: Plan, choice: Choice, asked: Techniques, ran: Ran) -> list
     work = choice.chosen.work
     lines = [
         ("rows looked at", f"{known.rows:,}", f"{seen.rows:,}"),
-        ("rows a window", short(known.window_rows), short(seen.window_rows)),
+        ("rows per window", short(known.window_rows), short(seen.window_rows)),
     ]
     for name in dict.fromkeys(name for _, name in plan.pushed.roles_of):
         believed = short(known.rate(name)) + ("" if name in known.rates else _ASSUMED)
-        lines.append((f"{name} a window", believed, _or_unknown(seen.rates.get(name), short)))
+        lines.append((f"{name} per window", believed, _or_unknown(seen.rates.get(name), short)))
     for condition, text in texts.items():
         believed = _share(known.selectivity(condition, text))
         believed += "" if text in known.selectivities else _ASSUMED
         lines.append((text, believed, _or_unknown(seen.selectivities.get(text), _share)))
     lines += [
-        ("partial matches a window", short(work.made), short(counts["runs_created"] / windows)),
-        ("matches a window", short(expected), short(counts["matches"] / windows)),
+        ("partial matches per window", short(work.made), short(counts["runs_created"] / windows)),
+        ("matches per window", short(expected), short(counts["matches"] / windows)),
         (
-            "search a window",
+            "search per window",
             f"{short(work.cost / 1_000)} us",
             f"{short(counts['seconds_search'] * 1e6 / windows)} us",
         ),
