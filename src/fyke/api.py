@@ -14,7 +14,8 @@ from fyke.engine.compressed import builder_of, check_compressed, enumerate_batch
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
 from fyke.engine.prepare import derived_types, in_plain_types, prepare
-from fyke.engine.sample import SAMPLE_ROWS, measure_rows, measure_table
+from fyke.engine.sample import measure_table
+from fyke.engine.seen import Seen
 from fyke.engine.warm import warm_up
 from fyke.errors import InputError, OptionError, near_misses
 from fyke.language.ast import Expression, Strategy
@@ -28,6 +29,7 @@ from fyke.pattern.schema import EventSchema, make_schema, unite_columns
 from fyke.plan.anchors import find_anchors
 from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
+from fyke.plan.explain_run import Ran
 from fyke.plan.plan import LAZY_ENGINES, Plan
 from fyke.plan.planner import choose_plan
 from fyke.plan.pushdown import push_down
@@ -35,11 +37,13 @@ from fyke.plan.statistics import Statistics
 from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
+from fyke.spark.statistics import measure_frame
 from fyke.streams import (
     Given,
     RelationalCall,
     columns_of,
     described,
+    in_order,
     relational_call,
     timed,
     without_time,
@@ -126,7 +130,8 @@ def match(
     plan = call.plan(source)
     if isinstance(source.events, pa.Table):
         return _match_table(source, plan, metrics)
-    return spark_batch.match_frame(source.events, plan, metrics.observe() if metrics is not None else None)
+    observed = metrics.observe(plan.pushed) if metrics is not None else None
+    return spark_batch.match_frame(source.events, plan, observed)
 
 
 def match_batches(table: pa.Table, query: str | AnyQuery, **options: Any) -> Iterator[pa.RecordBatch]:
@@ -165,28 +170,32 @@ def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
     """Say in words what a query means and how :func:`match`, with the same options, would run it.
 
     Nothing runs: of a DataFrame only the schema is looked at, of a table also the first rows, for the
-    estimates of the plan and of those it was chosen from.  With the ``metrics`` of a run of the same query
-    it also says what that run has shown.
+    estimates of the plan and of those it was chosen from; for a DataFrame give ``statistics``.  With the
+    ``metrics`` of a run of the same query estimates stand beside what that run has shown.
     """
     metrics = options.pop("metrics", None)
     _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after fyke.match(..., metrics=metrics)")
     call = _call(explain.__name__, query, options)
     if isinstance(call.query, RelationalQuery):
-        return call.relational(events).explain()
+        return call.relational(events).explain(metrics)
     source = call.source(events)
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
     plan = call.plan(source)
     plan = replace(plan, statistics=call.measured(plan, source))
-    return explain_plan(
-        plan, rows_by=rows_by, asked=call.techniques, observed=metrics.get() if metrics else None
-    )
+    return explain_plan(plan, rows_by=rows_by, asked=call.techniques, ran=_ran(metrics))
+
+
+def _ran(metrics: Metrics | None) -> Ran | None:
+    counts = metrics.get() if metrics is not None else {}
+    return Ran(counts, metrics.statistics()) if metrics is not None and counts else None
 
 
 def statistics(events: Events, query: str | AnyQuery, **options: Any) -> Statistics:
     """Return how often the events of a query occur and how often its conditions hold.
 
-    The earliest rows are looked at, 5,000 of them; of a DataFrame this runs a Spark job.  Options are
-    those of :func:`match`, which takes the result.
+    The earliest rows are looked at, 5,000 of them; of a DataFrame this runs a Spark job, and one more to
+    count its rows if a window may hold more than these.  Options are those of :func:`match`, which takes the
+    result.
     """
     call = _call(statistics.__name__, query, options)
     if isinstance(call.query, RelationalQuery):
@@ -198,7 +207,7 @@ def statistics(events: Events, query: str | AnyQuery, **options: Any) -> Statist
     plan = replace(call.plan(source), engine="automaton")
     if isinstance(source.events, pa.Table):
         return call.measured(plan, source) or Statistics()
-    return measure_rows(plan, spark_prepare.first_rows(source.events, plan.pushed, SAMPLE_ROWS))
+    return measure_frame(plan, source.events)
 
 
 def _call(name: str, query: str | AnyQuery, options: Mapping[str, Any]) -> _Call:
@@ -410,7 +419,8 @@ class _Call:
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:
     clock = Clock()
     table, rejected_rows = timed(source.events, source.schema, warn=metrics is None)
-    rows = prepare(table, plan.pushed, whole_input=True, anchors=find_anchors(plan))
+    anchors = find_anchors(plan)
+    rows = prepare(table, plan.pushed, whole_input=True, anchors=anchors)
     clock.lap("prepare")
     warm_up(plan)
     engine, builder = Engine(plan), builder_of(plan)
@@ -419,7 +429,12 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     clock.lap("rows")
     if metrics is not None:
         found.counters.events_filtered = table.num_rows - rows.num_rows
-        metrics.set_counters(source.events.num_rows, rejected_rows, found.counters, clock)
+        seen = Seen(engine)
+        if anchors is not None and in_order(table, source.schema):
+            seen.look_at_input(table)
+        else:
+            seen.look(found)
+        metrics.set_counters(source.events.num_rows, rejected_rows, found.counters, clock, seen)
     return result
 
 

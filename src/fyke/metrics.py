@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from fyke.engine.clock import Clock
+from fyke.engine.seen import Seen
 from fyke.engine.state import Counters
+from fyke.plan.pushdown import Pushed
+from fyke.plan.statistics import Statistics
 from fyke.spark.observe import Observed
 
 
@@ -27,6 +30,7 @@ class Metrics:
     def __init__(self) -> None:
         self._values: dict[str, int | float] = {}
         self._observed: Observed | None = None
+        self._seen: Seen | None = None
 
     def get(self) -> dict[str, int | float]:
         """Return the counts by name, then the seconds of each phase, whose names begin with ``seconds_``.
@@ -36,12 +40,28 @@ class Metrics:
         """
         return dict(self._values) if self._observed is None else self._observed.get()
 
-    def set_counters(self, rows: int, rejected_rows: int, counters: Counters, clock: Clock) -> None:
+    def statistics(self) -> Statistics:
+        """Return what a run of a pattern query has seen of its events, for ``match(..., statistics=...)``.
+
+        Stretches spread over all rows read are looked at.  The rates of all variables are there, and the
+        selectivities of comparisons of two events; of other conditions only where a join tree has run,
+        which counts its decisions.  Without such a run nothing is known, and usual values are assumed.
+
+        >>> print(Metrics().statistics())
+        assumed statistics
+        """
+        if self._observed is not None:
+            return self._observed.statistics()
+        return Statistics() if self._seen is None else self._seen.statistics()
+
+    def set_counters(
+        self, rows: int, rejected_rows: int, counters: Counters, clock: Clock, seen: Seen | None = None
+    ) -> None:
         """Take the counts of a call on a table."""
-        self._observed = None
+        self._observed, self._seen = None, seen
         self._values = {"rows": rows, "rejected_rows": rejected_rows, **asdict(counters), **clock.seconds}
 
-    def observe(self) -> Observed:
+    def observe(self, pushed: Pushed) -> Observed:
         """Return what is to be filled by a call on a DataFrame."""
-        self._observed = Observed()
+        self._observed = Observed(pushed)
         return self._observed

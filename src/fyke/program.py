@@ -107,6 +107,7 @@ class Program:
         query = self.queries[first]
         place = next(place for name, place in _named_streams(query) if name == circle[1])
         return CycleError(
+            "queries wait for one another's results: "
             f"{circle[0]!r} reads {', which reads '.join(map(repr, circle[1:]))}",
             place=place,
             text=query.text,

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fyke.engine.clock import Clock
+from fyke.engine.order import times
 from fyke.engine.prepare import in_plain_types
 from fyke.engine.relational import run_relational as run_on_tables
 from fyke.engine.state import Counters
@@ -138,9 +139,12 @@ class RelationalCall:
         """Return the result, a table or a DataFrame (lazy) as the inputs are."""
         if not self.tables:
             if metrics is not None:
+                # Once one side of a join turns out empty, Spark drops the other, and what observes it.
                 raise OptionError(
-                    "metrics count the rows of DataFrames for pattern queries only",
-                    remedy="fyke.rejected(events, time=...) returns the rows without a time.",
+                    "metrics of relational queries are for tables: on DataFrames Spark itself runs them, and "
+                    "may leave out whole inputs, uncounted",
+                    remedy="Spark's UI shows the rows of each operator; "
+                    "fyke.rejected(events, time=...) returns the rows without a time.",
                 )
             frames = {alias: each.events for alias, each in self.inputs.items()}
             return run_on_frames(frames, self.analysed)
@@ -158,9 +162,10 @@ class RelationalCall:
             metrics.set_counters(rows, rejected_rows, counters, clock)
         return result
 
-    def explain(self) -> str:
-        """Say in words what the query means and how it would be run."""
-        return explain_relational(self.analysed, rows_by="Arrow" if self.tables else "Spark")
+    def explain(self, metrics: Metrics | None = None) -> str:
+        """Say in words what the query means and how it would be run, and what the run of metrics has done."""
+        counts = metrics.get() if metrics is not None else {}
+        return explain_relational(self.analysed, rows_by="Arrow" if self.tables else "Spark", counts=counts)
 
 
 def relational_call(
@@ -217,6 +222,12 @@ def without_time(table: pa.Table, schema: EventSchema) -> pa.Array:
         return pc.is_null(table.column(schema.end))
     in_order = pc.less_equal(table.column(schema.start), table.column(schema.end))
     return pc.invert(pc.fill_null(in_order, False))
+
+
+def in_order(table: pa.Table, schema: EventSchema) -> bool:
+    """Say whether the ends of events never fall from row to row."""
+    ends = times(table.column(schema.end))
+    return bool((ends[1:] >= ends[:-1]).all())
 
 
 def described(events: object) -> str:

@@ -26,7 +26,8 @@ class Techniques:
     filter
         Rows that can play no role do not reach the engine ([S] 5.2.1).
     partition
-        Equality chains part the work ([S] 5.2.3).
+        Equality chains part the work ([S] 5.2.3).  Without it lazy engines take chains for conditions, but
+        run no query with ``[x]``, whose partitions they search one at a time.
     candidate_windows
         An event whose window lacks what a match needs starts no run ([S] 5.2.2).
     merging

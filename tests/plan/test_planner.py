@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Iterator
 
@@ -198,14 +199,120 @@ def test_explain_shows_the_plan_and_what_was_rejected() -> None:
     )
 
 
-def test_explain_compares_with_a_run() -> None:
-    for engine in ("auto", "tree", "automaton"):
+def compared(text: str) -> dict[str, list[str]]:
+    """Return the lines of the table of estimates against observations, by what they are about."""
+    lines = text[text.index("estimated against observed") :].splitlines()[3:-1]
+    return {cells[0]: cells[1:] for line in lines for cells in [re.split(r"  +", line.strip())]}
+
+
+@pytest.mark.parametrize("engine", ["auto", "automaton", "lazy_chain", "lazy_tree", "tree"])
+def test_explain_compares_with_a_run(engine: str) -> None:
+    metrics, options = fyke.Metrics(), {"time": "t", "type": "kind", "engine": engine}
+    fyke.match(events(), QUERY, metrics=metrics, **options)
+    text = fyke.explain(events(), QUERY, metrics=metrics, **options)
+    table = compared(text)
+    assert table["rows looked at"] == ["400", "400"]
+    assert table["a per window"] == ["10.5", "10.5"]
+    assert table["a.x < b.x"][0] == table["a.x < b.x"][1]
+    assert table["conditions decided"] == [f"{metrics.get()['condition_evaluations']:,}"]
+    assert table["planned anew"] == ["0 times"]
+    windows = metrics.get()["events_read"] / metrics.statistics().window_rows
+    assert float(table["matches per window"][1]) == pytest.approx(
+        metrics.get()["matches"] / windows, rel=0.01
+    )
+    assert table["search per window"][1].endswith(" us")
+    assert text.splitlines()[-1].startswith("  with these numbers auto takes ")
+
+
+def test_explain_says_what_was_assumed_and_what_is_not_counted() -> None:
+    query = QUERY.replace("a.x = c.x", "a.x + b.x = c.x")
+    for engine, observed in (("lazy_chain", "not counted"), ("tree", "%")):
+        metrics, options = fyke.Metrics(), {"time": "t", "type": "kind", "engine": engine}
+        options["statistics"] = Statistics({"a": 3.0})
+        fyke.match(events(), query, metrics=metrics, **options)
+        table = compared(fyke.explain(events(), query, metrics=metrics, **options))
+        assert (table["a per window"], table["b per window"]) == (["3", "10.5"], ["10 assumed", "5.25"])
+        assert table["a.x + b.x = c.x"][0] == "10 % assumed"
+        assert table["a.x + b.x = c.x"][1].endswith(observed)
+
+
+def test_explain_says_which_statistics_are_about_nothing_in_the_query() -> None:
+    known = Statistics({"a": 3.0, "z": 1.0}, {"a.x<b.x": 0.5, "a.x = c.x": 0.1})
+    text = fyke.explain(events(), QUERY, time="t", type="kind", statistics=known)
+    assert text.splitlines()[-2:] == [
+        "    unused: 'z' is no variable of the query, which has a, b, c",
+        "    unused: 'a.x<b.x' is no condition between events, which are a.x < b.x and a.x = c.x",
+    ]
+    assert "unused" not in fyke.explain(events(), QUERY, time="t", type="kind")
+
+
+def test_explain_without_a_run_says_nothing_of_one() -> None:
+    text = fyke.explain(events(), QUERY, time="t", type="kind", metrics=fyke.Metrics())
+    assert text == fyke.explain(events(), QUERY, time="t", type="kind")
+
+
+@pytest.mark.parametrize("engine", ["automaton", "lazy_chain", "lazy_tree", "tree"])
+def test_what_a_run_has_seen_steers_the_next(engine: str) -> None:
+    """The first rows have few C, all others many: a plan made beforehand cannot know."""
+    rows = 40_000
+    kinds = ["C" if n % (400 if n < 6_000 else 2) == 0 else "AB"[n // 2 % 2] for n in range(rows)]
+    table = pa.table({"t": list(range(rows)), "kind": kinds, "x": [n * 7919 % 13 for n in range(rows)]})
+    query = QUERY.replace("WITHIN 20", "WITHIN 12")
+    before = fyke.statistics(table, query, time="t", type="kind")
+    metrics = fyke.Metrics()
+    found = fyke.match(table, query, time="t", type="kind", engine=engine, metrics=metrics)
+    after = metrics.statistics()
+    assert before.rates["c"] < 0.1
+    assert after.rates["c"] == pytest.approx(6.5 * 34 / 40, rel=0.1)
+    assert after.selectivities == pytest.approx({"a.x < b.x": 0.46, "a.x = c.x": 0.08}, abs=0.1)
+    assert after.rows > 10_000
+    again = fyke.explain(table, query, time="t", type="kind", statistics=after)
+    assert "  " + str(after).replace("\n", "\n  ") in again
+    told = fyke.match(table, query, time="t", type="kind", engine=engine, statistics=after)
+    assert told.sort_by("match_id").equals(found.sort_by("match_id"))
+
+
+def test_a_condition_of_a_group_is_seen_by_a_tree() -> None:
+    query = "PATTERN SEQ(A+ a[], B b) WHERE skip_till_any_match { a[i].x > a[i-1].x } WITHIN 12"
+    metrics = fyke.Metrics()
+    fyke.match(events(), query, time="t", type="kind", engine="tree", metrics=metrics)
+    assert list(metrics.statistics().selectivities) == ["a[i].x > a[i-1].x"]
+
+
+def test_long_windows_are_seen_whole() -> None:
+    table = events(60_000)
+    metrics = fyke.Metrics()
+    query = "PATTERN SEQ(A a, D d) WITHIN 20000"
+    fyke.match(table, query, time="t", type="kind", metrics=metrics)
+    assert metrics.statistics().rates["a"] == pytest.approx(10_000, rel=0.05)
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["in order of time", "not"])
+def test_rare_events_are_seen_to_be_rare(order: int) -> None:
+    """A lazy engine keeps rows near to them only: those say nothing of how rare they are."""
+    rows = 60_000
+    kinds = ["C" if n % 5_000 == 0 else "AB"[n % 2] for n in range(rows)]
+    table = pa.table({"t": list(range(rows)), "kind": kinds, "x": [n % 7 for n in range(rows)]})
+    table = table.take(pa.array(range(rows)[::order]))
+    for parts in ("a.x < b.x", "[x]"):
         metrics = fyke.Metrics()
-        fyke.match(events(), QUERY, time="t", type="kind", engine=engine, metrics=metrics)
-        text = fyke.explain(events(), QUERY, time="t", type="kind", engine=engine, metrics=metrics)
-        (line,) = [line for line in text.splitlines() if line.startswith("  observed")]
-        assert " partial matches a window, " in line
-        assert f"{metrics.get()['condition_evaluations']:,} conditions decided, planned anew 0 times" in line
+        query = f"PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match {{ {parts} }} WITHIN 100"
+        options = {"time": "t", "type": "kind", "engine": "lazy_chain"}
+        fyke.match(table, query, metrics=metrics, **options)
+        assert (metrics.get()["events_filtered"] > rows / 2) == (order == 1)
+        share = 7 if parts == "[x]" else 1
+        assert metrics.statistics().rates["c"] < 0.1
+        assert metrics.statistics().rates["a"] == pytest.approx(50 / share, rel=0.1)
+
+
+def test_statistics_of_partitions() -> None:
+    table = pa.table(
+        {"t": [n // 8 for n in range(80_000)], "kind": ["A"] * 80_000, "x": list(range(8)) * 10_000}
+    )
+    metrics = fyke.Metrics()
+    query = "PATTERN SEQ(A a, B b) WHERE { [x] } WITHIN 9"
+    fyke.match(table, query, time="t", type="kind", metrics=metrics)
+    assert metrics.statistics().rates == pytest.approx({"a": 10.0, "b": 0.0}, rel=0.01)
 
 
 def test_explain_says_what_a_forced_engine_costs() -> None:
@@ -291,6 +398,11 @@ def test_wrong_techniques(options: dict[str, object], message: str) -> None:
             {"engine": "automaton", "techniques": Techniques(tree=(("a", "b"), "c"))},
             "technique 'tree' is for engine='tree', and the engine is 'automaton'",
         ),
+        (
+            {"engine": "tree", "techniques": Techniques(search="backtrack")},
+            "technique 'search' is for engine='automaton', and the engine is 'tree'\n"
+            "Leave the search out, or use engine='automaton'.",
+        ),
         ({"statistics": {"a": 1}}, "statistics"),
     ],
 )
@@ -298,6 +410,26 @@ def test_wrong_options(options: dict[str, object], message: str) -> None:
     with pytest.raises(fyke.FykeError) as error:
         fyke.match(events(), QUERY, time="t", type="kind", **options)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("engine", ["lazy_chain", "lazy_tree"])
+def test_a_lazy_engine_cannot_search_all_partitions_together(engine: str) -> None:
+    """By [x] they are apart for it anyway; an equality of variables may be left a condition."""
+    parted = QUERY.replace("a.x < b.x", "[x] AND a.t < b.t").replace("20", "80")
+    options = {"time": "t", "type": "kind", "techniques": Techniques(partition=False)}
+    with pytest.raises(OptionError) as error:
+        fyke.match(events(), parted, engine=engine, **options)
+    assert str(error.value) == (
+        f"engine {engine!r} searches one partition of [...] at a time, so technique 'partition' cannot be "
+        "switched off\nLeave partition=False out, or use engine='automaton' or 'tree'."
+    )
+    text = fyke.explain(events(), parted, **options)
+    assert f"  rejected {engine}: searches one partition of [...] at a time" in text
+    expected = fyke.match(events(), parted, time="t", type="kind").num_rows
+    for other in ("auto", "automaton", "tree"):
+        assert fyke.match(events(), parted, engine=other, **options).num_rows == expected > 0
+    for query in (QUERY, parted.replace("WITHIN 80", "WITHIN 80 EVENTS")):
+        fyke.match(events(), query, engine=engine, **options)
 
 
 def test_the_tree_says_which_strategies_it_evaluates() -> None:

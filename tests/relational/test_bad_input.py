@@ -107,7 +107,7 @@ def test_options_that_are_for_patterns() -> None:
 def test_cycle_of_two() -> None:
     text = "A: PATTERN SEQ(S1 x, B y) WITHIN 1 min;\nB: SELECT * FROM [RANGE 1 SEC] A; S1"
     assert told(CycleError, lambda: fyke.program(text)) == (
-        "'A' reads 'B', which reads 'A' (line 1, column 22)\n"
+        "queries wait for one another's results: 'A' reads 'B', which reads 'A' (line 1, column 22)\n"
         "  A: PATTERN SEQ(S1 x, B y) WITHIN 1 min\n"
         "                       ^^^\n"
         "Let one of them read a stream that is given."
@@ -122,6 +122,7 @@ def test_cycle_of_three_among_others() -> None:
         B: PATTERN C c WITHIN 1 min
     """
     assert told(CycleError, lambda: fyke.program(text)).split("\n")[0] == (
+        "queries wait for one another's results: "
         "'C' reads 'A', which reads 'B', which reads 'C' (line 3, column 24)"
     )
 

@@ -169,4 +169,8 @@ def test_rows_without_a_time_are_told_of() -> None:
     metrics = fyke.Metrics()
     fyke.match(events, text, time="t", time_unit="s", metrics=metrics)
     counted = metrics.get()
+    told = fyke.explain(events, text, time="t", time_unit="s", metrics=metrics).split("\n")
+    assert told[-4:-2] == ["observed", "--------"]
+    assert told[-2] == f"  read     {counted['events_read']} events of {counted['rows']} rows"
+    assert told[-1] == f"  made     {counted['matches']} rows"
     assert (counted["rows"], counted["rejected_rows"], counted["matches"]) == (3, 1, 2)

@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import fyke
+from fyke.errors import OptionError
 from tests.relational.cases import CASES, SCHEMA
 from tests.spark.tables import assert_same, frame_of, settings
 
@@ -186,3 +187,16 @@ def test_numbers_of_different_types_join(spark: SparkSession) -> None:
     assert expected.column("v").to_pylist() == [1, 3]
     frames = {"L": frame_of(spark, left), "R": frame_of(spark, right)}
     assert_same(fyke.match(frames, text, time="t", time_unit="s").toArrow(), expected)
+
+
+def test_metrics_are_for_tables(spark: SparkSession) -> None:
+    """Spark drops an input, and the observation of it, when another one is found to be empty."""
+    frame = frame_of(spark, clocked(table(lasting=False), pa.timestamp("us", tz="UTC")))
+    with pytest.raises(OptionError) as caught:
+        fyke.match(frame, CASES["sliding"].text, time="end", type="kind", metrics=fyke.Metrics())
+    assert str(caught.value) == (
+        "metrics of relational queries are for tables: on DataFrames Spark itself runs them, and may leave "
+        "out whole inputs, uncounted\n"
+        "Spark's UI shows the rows of each operator; "
+        "fyke.rejected(events, time=...) returns the rows without a time."
+    )

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -41,13 +42,14 @@ def streamed(
     folder: Path,
     batches: list[pa.Table],
     query: Callable[[DataFrame], DataFrame],
+    delay: str = "1 second",
 ) -> pa.Table:
     """Return the rows that a query on the stream of these batches, a file each, has brought in the end."""
     source, sink = folder / "source", folder / "sink"
     write(batches, source)
     schema = spark.read.parquet(str(source)).schema
     events = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
-    result = query(events.withWatermark("end", "1 second"))
+    result = query(events.withWatermark("end", delay))
     writer = result.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     running = writer.outputMode("append").trigger(availableNow=True).start(str(sink))
     running.awaitTermination()
@@ -162,6 +164,56 @@ def test_aggregates_of_aggregates(spark: SparkSession, tmp_path: Path) -> None:
     )
     assert found.num_rows > 1
     assert_same(found, program.run(events, **options)["Best"])
+
+
+PROGRAMS = {
+    "aggregate of a join": """
+        Pair: SELECT A.price AS a, B.price AS b FROM [RANGE 4 SEC] A; B WHERE A.name = B.name;
+        Last: SELECT COUNT(*) AS n, SUM(a) AS total FROM [RANGE 10 SEC SLIDE 5] Pair
+    """,
+    "join of a join": """
+        Pair: SELECT A.price AS a, B.price AS b FROM [RANGE 4 SEC] A; B WHERE A.price < B.price;
+        Last: SELECT Pair.a, Pair.b, C.price AS c FROM [RANGE 6 SEC] Pair; C WHERE Pair.a <= C.price
+    """,
+    "aggregate of a join of a join": """
+        Pair: SELECT A.price AS a, B.name AS name FROM [RANGE 4 SEC] A; B WHERE A.price < B.price;
+        Three: SELECT Pair.a, C.price AS c FROM [RANGE 6 SEC] Pair; C WHERE Pair.name = C.name;
+        Last: SELECT COUNT(*) AS n, SUM(c) AS total FROM [RANGE 10 SEC] Three
+    """,
+    "aggregate of three streams": """
+        Three: SELECT A.price AS a FROM [RANGE 4 SEC] A; B; C WHERE A.price < B.price AND A.name = C.name;
+        Last: SELECT COUNT(*) AS n, SUM(a) AS total FROM [RANGE 10 SEC] Three
+    """,
+    "join of an aggregate": """
+        Total: SELECT SUM(price) AS total FROM [RANGE 5 SEC] A;
+        Last: SELECT Total.total, B.price FROM [RANGE 8 SEC] Total; B WHERE total > price
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_queries_of_a_streaming_program_read_joins(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """The end of a joined event is an event time too, and no event within its delay is lost on the way."""
+    program = fyke.program(PROGRAMS[name])
+    events = later(table(lasting=False, rows=90))
+    delays = np.random.default_rng(7).integers(0, 6_000_000, events.num_rows)
+    arrival = np.argsort(events.column("end").cast(pa.int64()).to_numpy() + delays, kind="stable")
+    heartbeats = [
+        later(pa.Table.from_pylist([{**HEARTBEAT, "start": at, "end": at}], table(lasting=False).schema))
+        for at in (10_000, 11_000)
+    ]
+    size = -(-events.num_rows // 5)
+    batches = [events.take(pa.array(arrival[n : n + size])) for n in range(0, events.num_rows, size)]
+    options: dict[str, Any] = {"time": "end", "type": "kind"}
+    found = streamed(
+        spark,
+        tmp_path,
+        [*batches, *heartbeats],
+        lambda stream: program.run(stream, outputs=["Last"], **options)["Last"],
+        delay="6 seconds",
+    )
+    assert found.num_rows > 1
+    assert_same(found, program.run(events, **options)["Last"])
 
 
 def test_pattern_on_a_stream_is_refused_in_a_program_too(spark: SparkSession, tmp_path: Path) -> None:

@@ -96,3 +96,34 @@ def test_a_part_of_the_result_does_not_change_what_was_filtered(frame: DataFrame
     fyke.match(frame, QUERIES["two keys"][0], metrics=whole, **OPTIONS).collect()
     fyke.match(frame, QUERIES["two keys"][0], metrics=part, **OPTIONS).limit(1).collect()
     assert whole.get()["events_filtered"] == part.get()["events_filtered"] > 0
+
+
+@pytest.mark.parametrize("engine", ["automaton", "lazy_chain", "lazy_tree", "tree"])
+def test_statistics_of_a_run_are_about_those_on_a_table(frame: DataFrame, engine: str) -> None:
+    query = """
+        PATTERN SEQ(A a, ANY b, ANY c)
+        WHERE skip_till_any_match { [k] AND a.n < b.n AND b.n + a.n > c.n }
+        WITHIN 5 minutes
+    """
+    table, spark = fyke.Metrics(), fyke.Metrics()
+    options = {**OPTIONS, "engine": engine}
+    fyke.match(STREAM, query, metrics=table, **options)
+    fyke.match(frame, query, metrics=spark, **options).collect()
+    here, there = table.statistics(), spark.statistics()
+    assert here.rows == there.rows == table.get()["events_read"] > 0
+    # A window that a stretch of rows ends in is left out, and each task has such stretches of its own.
+    assert there.window_rows == pytest.approx(here.window_rows)
+    assert there.rates == pytest.approx(here.rates, rel=0.25)
+    assert there.selectivities == pytest.approx(here.selectivities, abs=0.15)
+    assert list(here.selectivities) == ["a.n < b.n"] + ["b.n + a.n > c.n"] * (engine == "tree")
+    text = fyke.explain(frame, query, metrics=spark, statistics=there, **options)
+    assert "estimated against observed" in text
+    assert str(there).replace("\n", "\n  ") in text
+
+
+def test_statistics_of_no_rows_are_assumed(frame: DataFrame) -> None:
+    metrics = fyke.Metrics()
+    fyke.match(
+        frame.where("n < -1"), "PATTERN SEQ(A a, B b) WITHIN 1 hour", metrics=metrics, **OPTIONS
+    ).count()
+    assert metrics.statistics() == fyke.Statistics()

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import fyke
-from fyke import Techniques
+from fyke import Statistics, Techniques
 from tests.random.results import difference
 from tests.spark.tables import frame_of
 
@@ -55,6 +55,60 @@ def test_statistics_of_a_frame_are_those_of_its_table(spark: SparkSession) -> No
     frame = frame_of(spark, table)
     known = fyke.statistics(frame, query, **OPTIONS)
     assert known == fyke.statistics(table, query, **OPTIONS)
-    text = fyke.explain(frame, query, **OPTIONS, statistics=known)
-    assert "statistics of 300 rows" in text
-    assert "assumed statistics" in fyke.explain(frame, query, **OPTIONS)
+    on_spark, on_table = (fyke.explain(each, query, **OPTIONS, statistics=known) for each in (frame, table))
+    assert on_spark == on_table.replace("by Arrow", "by Spark")
+    assert on_table == fyke.explain(table, query, **OPTIONS)
+    assert "statistics of 300 rows" in on_spark
+
+
+@pytest.mark.parametrize("window", ["WITHIN 10", "WITHIN 120", "WITHIN 10000", ""])
+def test_windows_longer_than_the_sample(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, window: str
+) -> None:
+    for module in ("fyke.engine.sample", "fyke.spark.statistics"):
+        monkeypatch.setattr(f"{module}.SAMPLE_ROWS", 50)
+    table, query = events(), f"PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match {window}"
+    known = fyke.statistics(table, query, **OPTIONS)
+    assert fyke.statistics(frame_of(spark, table), query, **OPTIONS) == known
+    assert (known.window_rows > 50) == (window != "WITHIN 10")
+
+
+@pytest.mark.parametrize(
+    "engine, planned",
+    [
+        ("automaton", []),
+        ("lazy_chain", ["    each task orders the chain by the events it reads"]),
+        ("tree", ["    each task plans its tree on the first rows it reads"]),
+    ],
+)
+def test_explain_says_what_is_not_known_before_a_run(
+    spark: SparkSession, engine: str, planned: list[str]
+) -> None:
+    text = fyke.explain(
+        frame_of(spark, events()), f"PATTERN {QUERIES['one stream']}", **OPTIONS, engine=engine
+    )
+    assert text.splitlines()[-3 - len(planned) :] == [
+        "  assumed statistics",
+        "    nothing is measured before a run on Spark: engines are compared at usual rates",
+        *planned,
+        "    statistics=fyke.statistics(events, query, ...) looks at some rows, in a job of its own",
+    ]
+
+
+def test_statistics_choose_engine_and_order_on_spark(spark: SparkSession) -> None:
+    """What is believed decides, and here it is wrong, so that it can be told from what is there."""
+    frame = frame_of(spark, events())
+    query = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x < b.x AND b.x < c.x } WITHIN 20"
+
+    def work(**options: object) -> tuple[object, object]:
+        metrics = fyke.Metrics()
+        fyke.match(frame, query, **OPTIONS, metrics=metrics, **options).collect()
+        return metrics.get()["matches"], metrics.get()["bindings_tried"]
+
+    orders = [("a", "b", "c"), ("c", "b", "a"), ("b", "a", "c")]
+    by_order = [work(engine="lazy_chain", techniques=Techniques(order=order)) for order in orders]
+    assert len(set(by_order)) == 3
+    for order, expected in zip(orders, by_order, strict=True):
+        believed = Statistics(dict(zip(order, (0.001, 5.0, 500.0), strict=True)))
+        assert f"lazy_chain {' '.join(order)}:" in fyke.explain(frame, query, **OPTIONS, statistics=believed)
+        assert work(statistics=believed) == expected

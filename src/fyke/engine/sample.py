@@ -13,7 +13,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.lazy_tables import find_candidates
 from fyke.engine.measure import Sample, draw_selectivities, in_windows, reach_of_rows
-from fyke.engine.order import order_rows, times
+from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.prepare import prepare
 from fyke.engine.tree_tables import RowKeys
 from fyke.language.ast import WindowKind
@@ -42,35 +42,38 @@ def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0) -> Statistics:
     """
     if rows.num_rows == 0:
         return Statistics()
-    scale = _longer(plan, rows, most)
     engine = Engine(replace(plan, engine="automaton"))
-    ordered = order_rows(rows, plan)
-    data, _ = encode(ordered.table, plan, engine.uses, engine.tick, ordered.events, engine.literals)
-    roles = set(plan.pushed.roles_of.values())
+    return measure_ordered(engine, order_rows(rows, plan), longer(plan, rows, most))
+
+
+def measure_ordered(engine: Engine, ordered: Ordered, scale: float = 1.0) -> Statistics:
+    """Return the statistics of rows in order; a window holds ``scale`` times as much as they can show."""
+    pushed, table = engine.plan.pushed, ordered.table
+    data, _ = encode(table, engine.plan, engine.uses, engine.tick, ordered.events, engine.literals)
     segments = np.zeros((len(ordered.segments) - 1, 5), np.int64)
     segments[:, 0] = segments[:, 1] = ordered.segments[:-1]
     segments[:, 2] = ordered.segments[1:]
-    window = plan.pushed.analysed.form.window
+    window = pushed.analysed.form.window
     kind = L.WINDOW_NONE
     if window is not None:
         kind = L.WINDOW_EVENTS if window.kind is WindowKind.EVENTS else L.WINDOW_TIME
-    length = min(plan.pushed.analysed.window or 0, 2**63 - 1)
-    reach = reach_of_rows(data, segments, kind, length, points=plan.pushed.analysed.schema.points)
-    sample = Sample(data, find_candidates(data, roles), reach, 0, rows.num_rows)
-    names = [name for _, name in plan.pushed.roles_of]
-    found = in_windows(sample, list(plan.pushed.roles_of.values()))
+    length = min(pushed.analysed.window or 0, 2**63 - 1)
+    reach = reach_of_rows(data, segments, kind, length, points=pushed.analysed.schema.points)
+    sample = Sample(data, find_candidates(data, set(pushed.roles_of.values())), reach, 0, table.num_rows)
+    names = [name for _, name in pushed.roles_of]
+    found = in_windows(sample, list(pushed.roles_of.values()))
     rates = {name: scale * rate for name, rate in zip(names, found, strict=True)}
-    texts = condition_texts(plan.pushed)
+    texts = condition_texts(pushed)
     selectivities: dict[str, float] = {}
     keys = RowKeys(data)
-    for alternative, program in zip(plan.pushed.alternatives, engine.programs, strict=True):
+    for alternative, program in zip(pushed.alternatives, engine.programs, strict=True):
         selectivities |= draw_selectivities(alternative, program, sample, texts, keys)
-    held = reach[Z.REACH_END, : rows.num_rows] - np.arange(rows.num_rows)
-    return Statistics(rates, selectivities, scale * float(held.mean()), rows.num_rows)
+    held = reach[Z.REACH_END, : table.num_rows] - np.arange(table.num_rows)
+    return Statistics(rates, selectivities, scale * float(held.mean()), table.num_rows)
 
 
-def _longer(plan: Plan, rows: pa.Table, most: float) -> float:
-    """Return how many times longer a window is than what the rows cover."""
+def longer(plan: Plan, rows: pa.Table, most: float) -> float:
+    """Return how many times longer a window is than what the rows cover, at most ``most`` times."""
     window = plan.pushed.analysed.form.window
     if rows.num_rows < 2 or most <= 1:
         return 1.0

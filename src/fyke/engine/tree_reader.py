@@ -69,6 +69,7 @@ class TreeReader:
         self.thresholds = None if fixed or given is None else Thresholds(*given)
         self.shapes: dict[int, Shape] = {}
         self.statistics: dict[int, Statistics] = {}
+        self.decided: dict[str, tuple[int, int]] = {}  # by condition: how often decided, and found to hold
 
     def read(
         self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters, clock: Clock
@@ -123,15 +124,23 @@ class TreeReader:
             clock.lap("search")
             if self._replans(number, call, call.observed - seen, given, call.work() - work):
                 counters.replans += 1
-                counters.merge(call.counters())
+                self._finish(number, call, counters)
                 found.append(call.result())
                 call = self._call(number, call.left(), given, call.room())
                 seen, work = np.zeros_like(call.observed), 0.0
             else:
                 seen, work = call.observed.copy(), call.work()
             clock.lap("plan")
-        counters.merge(call.counters())
+        self._finish(number, call, counters)
         return concat([*found, call.result()])
+
+    def _finish(self, number: int, call: TreeCall, counters: Counters) -> None:
+        """Take what a tree has counted."""
+        counters.merge(call.counters())
+        for k, condition in enumerate(self.alternatives[number].conditions):
+            tried, held = self.decided.get(self.texts[condition], (0, 0))
+            added = (tried + int(call.observed[k, 0]), held + int(call.observed[k, 1]))
+            self.decided[self.texts[condition]] = added
 
     def _begin(self, number: int, segments: Array, given: _Input) -> None:
         """Plan the first tree from given statistics, or from the first chunk."""

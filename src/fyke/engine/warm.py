@@ -8,6 +8,7 @@ from fyke.engine.compressed import builder_of, enumerate_batch
 from fyke.engine.engine import Engine
 from fyke.engine.kernels.jit import ENABLED, compile_lock
 from fyke.engine.prepare import derived_types, prepare
+from fyke.engine.sample import measure_rows
 from fyke.language.ast import Strategy
 from fyke.language.sase import parse
 from fyke.pattern.analyse import analyse
@@ -27,6 +28,7 @@ _ROADS = {
     "compressed": [("compressed", Techniques())],
     "lazy": [("all", Techniques())],
     "tree": [("all", Techniques())],
+    "statistics": [("all", Techniques())],
 }
 _ENGINES = {"lazy": "lazy_chain", "tree": "tree"}
 _LAZY_QUERIES = (
@@ -36,20 +38,21 @@ _LAZY_QUERIES = (
 _warm: set[str] = set()
 
 
-def warm_up(plan: Plan | None = None) -> None:
+def warm_up(plan: Plan | None = None, *, statistics: bool = False) -> None:
     """Compile the kernels a plan needs, or load them from the cache, if this process has not done so yet.
 
     Several processes that compile into one cache at the same time have crashed: hence the lock.
-    Without a plan the kernels for reading compressed results are among them.
+    Without a plan the kernels for reading compressed results are among them, with ``statistics`` those
+    that look at events for statistics.
     """
-    wanted = ({"breadth first"} | _roads(plan)) - _warm
+    wanted = ({"breadth first"} | _roads(plan) | ({"statistics"} if statistics else set())) - _warm
     if not wanted or not ENABLED:
         return
     with compile_lock():
         for road in sorted(wanted):
             for output, techniques in _ROADS[road]:
                 for query in _LAZY_QUERIES if road in _ENGINES else _QUERIES:
-                    _run(query, output, techniques, _ENGINES.get(road, "automaton"))
+                    _run(query, output, techniques, road)
     _warm.update(wanted)
 
 
@@ -63,15 +66,19 @@ def _roads(plan: Plan | None) -> set[str]:
     return roads | ({"backtrack"} if robust or plan.techniques.search == "backtrack" else set())
 
 
-def _run(query: str, output: str, techniques: Techniques, engine_name: str) -> None:
+def _run(query: str, output: str, techniques: Techniques, road: str) -> None:
     events = pa.table(
         {"t": [3, 1, 2], "e": ["A", "A", "A"], "k": [2, 1, 1], "x": [1.0, 1.0, 2.0], "s": ["u", "v", "w"]}
     )
     columns = dict(zip(events.schema.names, events.schema.types, strict=True))
     pushed = push_down(analyse(parse(query), make_schema(columns, time="t", type_column="e")))
+    engine_name = _ENGINES.get(road, "automaton")
     plan = Plan(pushed, derived_types(pushed), output, techniques=techniques, engine=engine_name)
     engine, builder = Engine(plan), builder_of(plan)
     rows = prepare(events, pushed)
+    if road == "statistics":
+        measure_rows(plan, rows)
+        return
     state, _ = engine.advance(engine.start(rows.schema), rows, 1)
     _, found = engine.advance(state, rows.slice(0, 0), None)
     table = builder.rows(found)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fyke.errors import OptionError, near_misses
-from fyke.language.ast import Strategy
+from fyke.language.ast import Strategy, WindowKind
 from fyke.plan.plan import LAZY_ENGINES
 from fyke.plan.pushdown import Pushed
 from fyke.plan.tree_shape import Shape, leaves
 from fyke.techniques import Techniques
 
 TREE_STRATEGIES = (Strategy.ANY, Strategy.STRICT)
+ALWAYS_PARTS = "searches one partition of [...] at a time"
 
 
 def choose_engine(asked: str, pushed: Pushed, techniques: Techniques) -> str:
@@ -30,10 +31,36 @@ def choose_engine(asked: str, pushed: Pushed, techniques: Techniques) -> str:
             f"{pushed.analysed.form.strategy.value}",
             remedy="Use engine='automaton' or 'auto', or write WHERE skip_till_any_match { ... }.",
         )
+    _check_search(engine, techniques)
+    if parts_anyway(engine, pushed, techniques):
+        raise OptionError(
+            f"engine {engine!r} {ALWAYS_PARTS}, so technique 'partition' cannot be switched off",
+            remedy="Leave partition=False out, or use engine='automaton' or 'tree'.",
+        )
     _check_order(engine, pushed, techniques.order)
     if techniques.tree is not None:
         _check_tree(engine, pushed, techniques.tree)
     return engine
+
+
+def parts_anyway(engine: str, pushed: Pushed, techniques: Techniques) -> bool:
+    """Say whether partitions are not wanted, but the engine searches one at a time where [x] makes some.
+
+    Equalities of variables it can leave conditions.  Where WITHIN counts events of the partition, every
+    engine reads it apart.
+    """
+    window = pushed.analysed.form.window
+    counted = window is not None and window.kind is WindowKind.EVENTS
+    return engine in LAZY_ENGINES and not techniques.partition and bool(pushed.split) and not counted
+
+
+def _check_search(engine: str, techniques: Techniques) -> None:
+    """Refuse a way to search that the engine does not know."""
+    if engine != "automaton" and techniques.search != "breadth_first":
+        raise OptionError(
+            f"technique 'search' is for engine='automaton', and the engine is {engine!r}",
+            remedy="Leave the search out, or use engine='automaton'.",
+        )
 
 
 def _check_tree(engine: str, pushed: Pushed, tree: Shape) -> None:

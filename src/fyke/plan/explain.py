@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from fyke.language.ast import Expression, Strategy
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
 from fyke.plan.early_absences import depends_on, early_absences
+from fyke.plan.explain_run import Ran, explain_run
 from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
-from fyke.plan.planner import choose_plan
+from fyke.plan.planner import Choice, choose_plan
 from fyke.plan.pushdown import Pushed, physical
+from fyke.plan.statistics import Statistics, Sums
 from fyke.techniques import Techniques
 
 _READS = {
@@ -28,12 +28,12 @@ def explain_plan(
     *,
     rows_by: str,
     asked: Techniques | None = None,
-    observed: Mapping[str, float] | None = None,
+    ran: Ran | None = None,
 ) -> str:
     """Return the explanation of a plan; ``rows_by`` says who evaluates what one row decides.
 
-    ``asked``: the techniques as the user gave them, before a planner filled them in; ``observed``: the
-    metrics of a run of the same plan.
+    ``asked``: the techniques as the user gave them, before a planner filled them in; ``ran``: a run
+    of the same plan.
     """
     pushed = plan.pushed
     analysed = pushed.analysed
@@ -45,24 +45,52 @@ def explain_plan(
         lines += _alternative(alternative)
     lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(pushed)]
     lines += ["", *_title("matching"), *_matching(plan)]
-    lines += ["", *_title("cost"), *_costs(plan, asked or plan.techniques, observed or {})]
+    choice = choose_plan(plan.engine, pushed, asked or plan.techniques, plan.statistics, plan.output)
+    lines += ["", *_title("cost"), *_costs(choice), *_unused(plan)]
+    if plan.statistics is None:
+        lines += _unmeasured(plan)
+    if ran is not None:
+        lines += ["", *_title("estimated against observed")]
+        lines += explain_run(plan, choice, asked or plan.techniques, ran)
     return "\n".join(lines)
 
 
-def _costs(plan: Plan, asked: Techniques, observed: Mapping[str, float]) -> list[str]:
-    """Return what every engine is expected to cost, what a run has shown, and the statistics behind it."""
-    choice = choose_plan(plan.engine, plan.pushed, asked, plan.statistics, plan.output)
+def _costs(choice: Choice) -> list[str]:
+    """Return what every engine is expected to cost, and the statistics behind it."""
     lines = [f"  chosen   {choice.chosen}"]
-    if observed:
-        windows = max(1.0, observed["events_read"] / max(1.0, choice.statistics.window_rows))
-        made = observed["runs_created"] / windows
-        lines.append(
-            f"  observed {made:.3g} partial matches a window, {choice.chosen.work.made:.3g} were expected; "
-            f"{observed['condition_evaluations']:,} conditions decided, "
-            f"planned anew {observed['replans']} times"
-        )
     lines += [f"  rejected {option}" for option in choice.options if option is not choice.chosen]
     return lines + [f"  {line}" for line in str(choice.statistics).splitlines()]
+
+
+def _unused(plan: Plan) -> list[str]:
+    """Name the statistics that are about nothing in the query: slips of the pen, most likely."""
+    known, there = plan.statistics or Statistics(), Sums.of(plan.pushed)
+    names, texts = ", ".join(there.names), " and ".join(there.texts) or "none"
+    return [
+        *(
+            f"    unused: {name!r} is no variable of the query, which has {names}"
+            for name in known.rates
+            if name not in there.names
+        ),
+        *(
+            f"    unused: {text!r} is no condition between events, which are {texts}"
+            for text in known.selectivities
+            if text not in there.texts
+        ),
+    ]
+
+
+def _unmeasured(plan: Plan) -> list[str]:
+    """Say how a plan is made whose events nobody has looked at: those of a DataFrame."""
+    lines = ["    nothing is measured before a run on Spark: engines are compared at usual rates"]
+    if plan.engine == "lazy_chain" and plan.techniques.order is None:
+        lines.append("    each task orders the chain by the events it reads")
+    if plan.engine == "tree" and plan.techniques.tree is None:
+        lines.append("    each task plans its tree on the first rows it reads")
+    return [
+        *lines,
+        "    statistics=fyke.statistics(events, query, ...) looks at some rows, in a job of its own",
+    ]
 
 
 def _title(text: str) -> list[str]:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.pattern.relational import AnalysedRelational
 
 
-def explain_relational(analysed: AnalysedRelational, *, rows_by: str) -> str:
-    """Return the explanation of a query; ``rows_by`` says who runs it."""
+def explain_relational(
+    analysed: AnalysedRelational, *, rows_by: str, counts: Mapping[str, float] | None = None
+) -> str:
+    """Return the explanation of a query; ``rows_by`` says who runs it, ``counts`` what a run has done."""
+    lines = _query(analysed, rows_by)
+    if counts:
+        lines += ["", "observed", "--------"]
+        lines.append(f"  read     {counts['events_read']:,} events of {counts['rows']:,} rows")
+        lines.append(f"  made     {counts['matches']:,} rows")
+    return "\n".join(lines)
+
+
+def _query(analysed: AnalysedRelational, rows_by: str) -> list[str]:
     query = analysed.query
     title = f"join, by {rows_by}" if len(analysed.streams) > 1 else f"selection, by {rows_by}"
     lines = [str(query), "", title, "-" * len(title)]
@@ -19,10 +32,10 @@ def explain_relational(analysed: AnalysedRelational, *, rows_by: str) -> str:
         ]
     lines.append(f"  within   {unparse_window(query.window)}, from the first start to the last end")
     if analysed.slide is None:
-        return "\n".join(lines)
+        return lines
     lines += ["", "aggregation", "-----------"]
     lines.append(f"  window   {unparse_window(query.window)} long, and whole events only")
     lines.append(f"  every    {unparse_window(query.slide or query.window)}")
     lines.append(f"  one row  a window{''.join(f' and {name}' for name in analysed.partition)}")
     lines += [f"  item     {unparse_expression(each.expression)}" for each in analysed.output.columns]
-    return "\n".join(lines)
+    return lines

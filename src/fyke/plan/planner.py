@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from fyke.language.ast import Strategy
-from fyke.plan.choose_engine import TREE_STRATEGIES
+from fyke.plan.choose_engine import ALWAYS_PARTS, TREE_STRATEGIES, parts_anyway
 from fyke.plan.cost import CostModel, Work
 from fyke.plan.plan import LAZY_ENGINES
 from fyke.plan.pushdown import Pushed
@@ -115,6 +115,8 @@ def cost_engines(
             refused = "strict contiguity leaves few runs, which the automaton reads fastest"
         elif engine != "automaton" and techniques.search != "breadth_first":
             refused = f"takes no search {techniques.search!r}"
+        elif parts_anyway(engine, pushed, techniques):
+            refused = ALWAYS_PARTS
         elif techniques.order is not None and engine != "lazy_chain" and asked_for:
             refused = "takes no order"
         elif techniques.tree is not None and engine != "tree":

@@ -6,7 +6,7 @@ chunk of the events, and from the engine while it runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fyke.errors import OptionError
@@ -67,16 +67,68 @@ class Statistics:
 
     def __str__(self) -> str:
         rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
-        lines = [f"statistics of {rows}, {_short(self.window_rows)} in a window"]
+        lines = [f"statistics of {rows}, {short(self.window_rows)} in a window"]
         if not self.rows:
             lines = ["assumed statistics"]
-        lines += [f"  {name}  {_short(rate)} a window" for name, rate in self.rates.items()]
+        lines += [f"  {name}  {short(rate)} a window" for name, rate in self.rates.items()]
         lines += [f"  {text}  holds for {100 * s:.3g} %" for text, s in self.selectivities.items()]
         return "\n".join(lines)
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """Return a number with the digits that matter."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+class Sums:
+    """Statistics in sums, weighted by rows, so that those of stretches and of tasks add up.
+
+    >>> sums = Sums(["a"], ["a.x < b.x"])
+    >>> sums.add(Statistics({"a": 4.0}, {"a.x < b.x": 0.5}, 8.0, 100))
+    >>> sums.add(Statistics({"a": 1.0}, {}, 2.0, 200))
+    >>> print(sums.statistics())
+    statistics of 300 rows, 4 in a window
+      a  2 a window
+      a.x < b.x  holds for 50 %
+    """
+
+    def __init__(self, names: Sequence[str], texts: Sequence[str]) -> None:
+        self.names, self.texts = tuple(dict.fromkeys(names)), tuple(dict.fromkeys(texts))
+        # Rows, rows in windows, events of each variable; of each condition its pairs, and those that hold.
+        self.values = [0.0] * (2 + len(self.names) + 2 * len(self.texts))
+
+    @classmethod
+    def of(cls, pushed: Pushed) -> Sums:
+        """Return the sums of a query before anything is added."""
+        return cls([name for _, name in pushed.roles_of], list(condition_texts(pushed).values()))
+
+    def add(self, found: Statistics) -> None:
+        """Add what some rows have shown."""
+        seen = [1.0, found.window_rows, *(found.rates.get(name, 0.0) for name in self.names)]
+        for text in self.texts:
+            share = found.selectivities.get(text)
+            seen += [0.0, 0.0] if share is None else [1.0, share]
+        self.values = [old + found.rows * new for old, new in zip(self.values, seen, strict=True)]
+
+    def decided(self, text: str, tried: int, held: int) -> None:
+        """Take a condition's decisions, if there is nothing better to go by."""
+        at = 2 + len(self.names) + 2 * self.texts.index(text)
+        if tried > 0 and self.values[at] == 0.0:
+            self.values[at : at + 2] = [float(tried), min(float(held), float(tried))]
+
+    def statistics(self) -> Statistics:
+        """Return the means."""
+        rows, held, *rest = self.values
+        if rows == 0.0:
+            return Statistics()
+        rates, pairs = rest[: len(self.names)], rest[len(self.names) :]
+        shares = zip(self.texts, pairs[::2], pairs[1::2], strict=True)
+        return Statistics(
+            {name: each / rows for name, each in zip(self.names, rates, strict=True)},
+            {text: min(1.0, share / count) for text, count, share in shares if count > 0.0},
+            held / rows,
+            int(rows),
+        )
 
 
 def condition_texts(pushed: Pushed) -> dict[Condition, str]:

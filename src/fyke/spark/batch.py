@@ -17,6 +17,7 @@ from fyke.engine.compressed import CompressedBuilder, builder_of, enumerate_batc
 from fyke.engine.engine import Engine, Found
 from fyke.engine.order import partition_codes, times
 from fyke.engine.result import ResultBuilder
+from fyke.engine.seen import Seen
 from fyke.engine.state import Counters, State
 from fyke.engine.warm import warm_up
 from fyke.language.ast import Strategy
@@ -57,7 +58,7 @@ def match_frame(frame: DataFrame, plan: Plan, observed: Observed | None = None) 
     if observed is None:
         matches = rows.mapInArrow(matcher(plan), schema)
     else:
-        told = rows.mapInArrow(matcher(plan, metrics=True), with_metrics(schema))
+        told = rows.mapInArrow(matcher(plan, metrics=True), with_metrics(schema, plan.pushed))
         matches = observed.matches(told)
     return _aggregated(matches, plan, builder) if plan.pushed.analysed.output.over_matches else matches
 
@@ -108,14 +109,15 @@ def matcher(
     names = list(prepared_columns(plan.pushed))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        warm_up(plan)
+        warm_up(plan, statistics=metrics)
         named = (batch.rename_columns(names) for batch in batches)
-        walk = _Walk(plan)
-        if not metrics:
+        walk = _Walk(plan, observed=metrics)
+        if walk.seen is None:
             yield from walk.results(named)
             return
-        yield from map(without_counts, walk.results(named))
-        yield from counts_of_task(walk.builder.schema, walk.counters, walk.clock)
+        for batch in walk.results(named):
+            yield without_counts(batch, plan.pushed)
+        yield from counts_of_task(walk.builder.schema, walk.counters, walk.clock, walk.seen.sums())
 
     return run
 
@@ -134,12 +136,13 @@ class _Walk:
     sorts what it has kept together with new rows their numbers decide.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, observed: bool = False) -> None:
         analysed = plan.pushed.analysed
         self.partition = () if analysed.form.strategy is Strategy.STRICT else plan.pushed.split
         self.end = analysed.schema.end
         self.engine, self.builder = Engine(_ordered_by_number(plan)), builder_of(plan)
         self.counters, self.clock = Counters(), Clock()
+        self.seen = Seen(self.engine) if observed else None
         self.numbered = 0
         self.state: State | None = None
 
@@ -213,6 +216,9 @@ class _Walk:
             except StopIteration as end:
                 return cast(State, end.value)
             self.counters.merge(found.counters)
+            if self.seen is not None:
+                self.seen.look(found)
+                self.clock.restart()
             if len(found.matches) or found.graphs or (found.tally is not None and found.tally.num_rows):
                 rows = self.builder.rows(found)
                 self.clock.lap("rows")

@@ -13,11 +13,12 @@ from pyspark.sql.types import StructType
 
 from fyke.engine.clock import PHASES, Clock
 from fyke.engine.state import PEAKS, Counters
+from fyke.plan.pushdown import Pushed
+from fyke.plan.statistics import Statistics, Sums
 from fyke.spark.expression import rejected_sql
 
 METRICS = "__fyke_metrics"
 _COUNTS = tuple(asdict(Counters()))
-_KIND = pa.struct([(name, pa.int64()) for name in _COUNTS] + [(name, pa.float64()) for name in PHASES])
 
 
 class Observed:
@@ -27,7 +28,8 @@ class Observed:
     last row of each task, which tells what the task has counted and is no match.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pushed: Pushed) -> None:
+        self._sums = Sums.of(pushed)
         self._input, self._kept, self._moved, self._tasks = (Observation() for _ in range(4))
 
     def input(self, frame: DataFrame, time: tuple[str, str]) -> DataFrame:
@@ -51,7 +53,7 @@ class Observed:
         """Add up what the tasks have counted, and leave the matches alone."""
         added = [
             (F.max if name in PEAKS else F.sum)(f"{METRICS}.{name}").alias(name)
-            for name in (*_COUNTS, *PHASES)
+            for name in (*_COUNTS, *PHASES, *_seen(self._sums))
         ]
         return frame.observe(self._tasks, *added).where(F.col(METRICS).isNull()).drop(METRICS)
 
@@ -63,19 +65,38 @@ class Observed:
         counts["events_filtered"] = int(read["rows"] - read["rejected_rows"] - self._kept.get["kept"])
         return counts | {name: float(tasks[name] or 0.0) for name in PHASES}
 
+    def statistics(self) -> Statistics:
+        """Wait for the first action on the result, and return what the tasks have seen of the events."""
+        tasks = self._tasks.get
+        self._sums.values = [float(tasks[name] or 0.0) for name in _seen(self._sums)]
+        return self._sums.statistics()
 
-def with_metrics(schema: StructType) -> StructType:
+
+def _seen(sums: Sums) -> list[str]:
+    """Return the names under which the sums of statistics travel."""
+    return [f"seen_{number}" for number in range(len(sums.values))]
+
+
+def _kind(sums: Sums) -> pa.DataType:
+    real = [(name, pa.float64()) for name in (*PHASES, *_seen(sums))]
+    return pa.struct([(name, pa.int64()) for name in _COUNTS] + real)
+
+
+def with_metrics(schema: StructType, pushed: Pushed) -> StructType:
     """Return the schema of rows of the result that carry :data:`METRICS`."""
-    return StructType([*schema.fields]).add(METRICS, from_arrow_type(_KIND))
+    return StructType([*schema.fields]).add(METRICS, from_arrow_type(_kind(Sums.of(pushed))))
 
 
-def without_counts(batch: pa.RecordBatch) -> pa.RecordBatch:
+def without_counts(batch: pa.RecordBatch, pushed: Pushed) -> pa.RecordBatch:
     """Return matches with a :data:`METRICS` that says nothing."""
-    return batch.append_column(METRICS, pa.nulls(batch.num_rows, _KIND))
+    return batch.append_column(METRICS, pa.nulls(batch.num_rows, _kind(Sums.of(pushed))))
 
 
-def counts_of_task(schema: pa.Schema, counters: Counters, clock: Clock) -> Iterator[pa.RecordBatch]:
-    """Yield the row that tells what a task has counted."""
-    told: Mapping[str, int | float] = {**asdict(counters), **clock.seconds}
+def counts_of_task(
+    schema: pa.Schema, counters: Counters, clock: Clock, sums: Sums
+) -> Iterator[pa.RecordBatch]:
+    """Yield the row that tells what a task has counted and seen."""
+    seen = dict(zip(_seen(sums), sums.values, strict=True))
+    told: Mapping[str, int | float] = {**asdict(counters), **clock.seconds, **seen}
     columns = [pa.nulls(1, field.type) for field in schema]
-    yield pa.record_batch([*columns, pa.array([told], _KIND)], [*schema.names, METRICS])
+    yield pa.record_batch([*columns, pa.array([told], _kind(sums))], [*schema.names, METRICS])

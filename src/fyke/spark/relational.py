@@ -46,7 +46,7 @@ def run_relational(frames: Mapping[str, DataFrame], analysed: AnalysedRelational
     """
     for stream in analysed.streams:
         _check_watermark(frames[stream.alias], stream)
-    plan = _Plan(analysed, streaming=any(frame.isStreaming for frame in frames.values()))
+    plan = _Plan(analysed, frames)
     joined = plan.stream(frames, 0)
     for number in range(1, len(analysed.streams)):
         joined = plan.joined(joined, plan.stream(frames, number), number)
@@ -68,6 +68,11 @@ def _check_watermark(frame: DataFrame, stream: JoinedStream) -> None:
             f"the stream {stream.type!r} has no watermark on {time!r}, so no window of it is ever over",
             remedy=f"Say how late events may be: events.withWatermark({time!r}, '10 minutes').",
         )
+
+
+def _delay(frame: DataFrame, stream: JoinedStream) -> int:
+    """Return how late events of a stream may be, in milliseconds."""
+    return int(frame.schema[stream.schema.end].metadata.get(_WATERMARK, 0)) if frame.isStreaming else 0
 
 
 def _start(number: int) -> str:
@@ -94,8 +99,10 @@ class _Plan:
     event lies in.
     """
 
-    def __init__(self, analysed: AnalysedRelational, *, streaming: bool) -> None:
-        self.analysed, self.streaming = analysed, streaming
+    def __init__(self, analysed: AnalysedRelational, frames: Mapping[str, DataFrame]) -> None:
+        self.analysed = analysed
+        self.streaming = any(frame.isStreaming for frame in frames.values())
+        self.delay = max((_delay(frames[each.alias], each) for each in analysed.streams), default=0)
         self.clock = _Clock(analysed.time)
         self.kinds = column_types(analysed)
         self.numbers = {stream.alias: number for number, stream in enumerate(analysed.streams)}
@@ -197,10 +204,13 @@ class _Plan:
         count = len(self.analysed.streams)
         starts = [F.col(quote(_start(number))) for number in range(count)]
         ends = [F.col(quote(_end(number))) for number in range(count)]
+        # Spark knows event times by this mark.  What it promises of a join, that no later row is older than
+        # its watermark in either time, holds all the more for the later of them.
+        late: dict[str, Any] = {"metadata": {_WATERMARK: self.delay}} if self.streaming else {}
         return joined.select(
             *(self._value(Reference("", (name,))).alias(name) for name in self.analysed.partition),
             (F.least(*starts) if count > 1 else starts[0]).alias(START),
-            (F.greatest(*ends) if count > 1 else ends[0]).alias(END),
+            F.greatest(*ends).alias(END, **late) if count > 1 else ends[0].alias(END),
             *(self._typed(column, self._value(column.expression)) for column in self._columns()),
         )
 

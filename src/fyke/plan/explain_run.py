@@ -1,0 +1,70 @@
+"""What was estimated of a run against what it has shown ([T] 3.5.5), side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from fyke.plan.cost import CostModel
+from fyke.plan.plan import Plan
+from fyke.plan.planner import Choice, choose_plan
+from fyke.plan.statistics import Statistics, condition_texts, short
+from fyke.techniques import Techniques
+
+_ASSUMED = " assumed"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run: its counts and clocks by name, and the statistics of what it has read."""
+
+    counts: Mapping[str, float]
+    seen: Statistics
+
+
+def explain_run(plan: Plan, choice: Choice, asked: Techniques, ran: Ran) -> list[str]:
+    """Return a table of statistics and work, estimated and observed, and the plan that follows from it.
+
+    ``asked``: the techniques as the user gave them, before a planner filled them in.
+    """
+    known, seen, counts = choice.statistics, ran.seen, ran.counts
+    windows = max(1.0, counts["events_read"] / max(1.0, seen.window_rows or known.window_rows))
+    texts = condition_texts(plan.pushed)
+    models = [CostModel(each, known, texts) for each in plan.pushed.alternatives]
+    expected = sum(model.made(model.everything) for model in models)
+    work = choice.chosen.work
+    lines = [
+        ("rows looked at", f"{known.rows:,}", f"{seen.rows:,}"),
+        ("rows per window", short(known.window_rows), short(seen.window_rows)),
+    ]
+    for name in dict.fromkeys(name for _, name in plan.pushed.roles_of):
+        believed = short(known.rate(name)) + ("" if name in known.rates else _ASSUMED)
+        lines.append((f"{name} per window", believed, _or_unknown(seen.rates.get(name), short)))
+    for condition, text in texts.items():
+        believed = _share(known.selectivity(condition, text))
+        believed += "" if text in known.selectivities else _ASSUMED
+        lines.append((text, believed, _or_unknown(seen.selectivities.get(text), _share)))
+    lines += [
+        ("partial matches per window", short(work.made), short(counts["runs_created"] / windows)),
+        ("matches per window", short(expected), short(counts["matches"] / windows)),
+        (
+            "search per window",
+            f"{short(work.cost / 1_000)} us",
+            f"{short(counts['seconds_search'] * 1e6 / windows)} us",
+        ),
+        ("conditions decided", "", f"{counts['condition_evaluations']:,}"),
+        ("planned anew", "", f"{counts['replans']:,} times"),
+    ]
+    width, middle = (max(len(line[k]) for line in [*lines, ("", "estimated", "")]) for k in (0, 1))
+    table = [("", "estimated", "observed"), *lines]
+    found = [f"  {what:<{width}}  {then:>{middle}}  {now}".rstrip() for what, then, now in table]
+    again = choose_plan("auto", plan.pushed, asked, seen if seen.rows else known, plan.output)
+    return [*found, f"  with these numbers auto takes {again.chosen}"]
+
+
+def _or_unknown(value: float | None, written: Callable[[float], str]) -> str:
+    return "not counted" if value is None else written(value)
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.3g} %"
