@@ -139,6 +139,52 @@ def test_an_early_absence_spares_the_rest_of_the_match() -> None:
     assert early["condition_evaluations"] < late["condition_evaluations"] / 3
 
 
+SEVERAL = {
+    "sequence": "~SEQ(N n, M m)",
+    "conjunction": "~AND(N n, M m)",
+    "group": "~N{2,} n[]",
+    "nested absence": "~SEQ(N n, ~M m, N o)",
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_absence_of_several_events_spares_the_rest_of_the_match(name: str, engine: str) -> None:
+    table = noise(3_000, {"A": 3, "N": 40, "M": 15, "B": 3, "C": 30})
+    query = f"PATTERN SEQ(A a, {SEVERAL[name]}, B b, C c) WHERE skip_till_any_match {{ b.x < c.x }} WITHIN 60"
+    early, late = (
+        work(table, query, engine=engine, techniques=fyke.Techniques(absence=form))
+        for form in ("first_chance", "post_processing")
+    )
+    assert early["matches"] == late["matches"] > 0
+    assert (early["absence_checks"] > 0, late["absence_checks"]) == (True, 0)
+    assert early["bindings_tried"] < late["bindings_tried"] / 2
+    assert early["condition_evaluations"] < late["condition_evaluations"] / 2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_hopeless_search_for_an_absence_is_stopped(engine: str) -> None:
+    query = """PATTERN SEQ(A a, ~SEQ(N n, N o, N p, N q), B b)
+        WHERE skip_till_any_match { n.x + o.x + p.x + q.x > 100 } WITHIN 200"""
+    limits = fyke.Limits(steps=100_000)
+    with pytest.raises(LimitError, match="limit 'steps'"):
+        fyke.match(letters("A" + "N" * 80 + "B"), query, **OPTIONS, engine=engine, limits=limits)
+    few = fyke.match(letters("ANNNNNB"), query, **OPTIONS, engine=engine, limits=limits)
+    assert few.num_rows == 1
+
+
+def test_alternatives_share_their_work_up_to_an_absence_of_several_events() -> None:
+    table = noise(3_000, {"A": 3, "B": 10, "C": 30, "D": 30, "N": 30})
+    where = "WHERE skip_till_any_match { a.x < b.x } WITHIN 50"
+    apart = [
+        work(table, f"PATTERN SEQ(A a, ~SEQ(N n, N m), B b, {last}) {where}", engine="lazy_chain")
+        for last in ("C c", "D d")
+    ]
+    both = work(table, f"PATTERN SEQ(A a, ~SEQ(N n, N m), B b, OR(C c, D d)) {where}", engine="lazy_chain")
+    assert both["matches"] == sum(each["matches"] for each in apart) > 0
+    assert both["absence_checks"] == apart[0]["absence_checks"] == apart[1]["absence_checks"] > 0
+
+
 def test_alternatives_that_begin_alike_share_their_work() -> None:
     """[L] 5: what is common to several alternatives is done once."""
     table = noise(3_000, {"A": 3, "B": 10, "C": 30, "D": 30})
@@ -265,6 +311,10 @@ def test_between_batches_only_the_last_windows_are_kept(name: str, engine: str) 
             "by counting (every match is met, none is kept: a condition",
         ),
         ("SEQ(A a, B b) WHERE { a.x < b.x }", "by counting (every match is met, none is kept)"),
+        (
+            "SEQ(A a, ~SEQ(C c, D d), B b) WHERE { a.x < b.x }",
+            "by counting (every match is met, none is kept)",
+        ),
         ("SEQ(A a, B b, ~C c) WHERE { a.x < b.x }", "(an absence is checked on whole matches)"),
         ("OR(A a, ANY a)", "(two alternatives may find the same match)"),
     ],
@@ -281,6 +331,12 @@ def test_explain_says_when_absences_are_checked() -> None:
     said = fyke.explain(letters("ABC"), text, **OPTIONS, engine="lazy_chain")
     assert "absence  of n: as soon as a, b are bound" in said
     assert "absence  of c: on whole matches" in said
+    several = text.replace("~N n, B b, ~C c", "~SEQ(N n, N{2} m[]), B b, C+ c[]")
+    said = fyke.explain(letters("ABC"), several, **OPTIONS, engine="lazy_chain")
+    assert "absence  of n, m: as soon as a, b are bound" in said
+    beside = several.replace("a.x < n.x", "c.x < n.x")
+    said = fyke.explain(letters("ABC"), beside, **OPTIONS, engine="lazy_chain")
+    assert "absence  of n, m: on whole matches" in said
     assert "chain    rare variables first, groups last" in said
     assert "fewest candidates in reach" in fyke.explain(letters("A"), text, **OPTIONS, engine="lazy_tree")
 

@@ -150,11 +150,17 @@ def tables(draw: st.DrawFn, query: Query, clock: str, judged: bool) -> pa.Table:
 
 
 @st.composite
-def cases(draw: st.DrawFn, strategy: Strategy | None = None, *, judged: bool = True) -> Case:
+def cases(
+    draw: st.DrawFn,
+    strategy: Strategy | None = None,
+    *,
+    judged: bool = True,
+    made_of: st.SearchStrategy[Pattern] | None = None,
+) -> Case:
     """A legal query with a stream for it; ``judged``: short enough for the naive twin."""
     clock = draw(st.sampled_from(_CLOCKS))
     _, time, unit = _columns(clock)
-    query = draw(queries(unit, strategy))
+    query = draw(queries(unit, strategy, made_of))
     tie_breaker = draw(st.sampled_from((None, None, "n", ("v", "n"))))
     output = draw(st.sampled_from(("all", "all", "all", "non_overlap")))
     table = draw(tables(query, clock, judged))

@@ -80,8 +80,8 @@ class Engine:
         self.compresses = self._compresses()
         self.names = list(dict.fromkeys(v.name for program in self.programs for v in program.variables))
         self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
-        roles = [self._roles(number) for number in range(len(self.programs))]
-        self.lazy = LazyReader(plan, roles, settings, self.names) if plan.engine in LAZY_ENGINES else None
+        lazy = plan.engine in LAZY_ENGINES
+        self.lazy = LazyReader(plan, self.programs, settings, self.names) if lazy else None
         self.tree = TreeReader(plan, self.programs, self.names) if plan.engine == "tree" else None
         arity = self.analysed.functions
         self.compiled = [

@@ -17,6 +17,7 @@ import numpy as np
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.lazy_absence import nothing_forbidden, nothing_together_forbidden
 from fyke.engine.kernels.lazy_bind import (
     admissible,
     bind,
@@ -25,7 +26,6 @@ from fyke.engine.kernels.lazy_bind import (
     keep_accumulators,
     keys_fit,
     may_bind,
-    nothing_forbidden,
     open_level,
     release,
     tests_hold,
@@ -37,7 +37,7 @@ OPENED = -1
 
 
 @jit
-def scan(w, level):
+def scan(w, beside, level):
     """Bind the next candidate of a level that satisfies all that is decided now; say whether there is one."""
     lv = w.levels[level]
     row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
@@ -62,6 +62,8 @@ def scan(w, level):
             found = tests_hold(w, level, first, last, number, level)
             if found and w.plan[row + Z.STEP_ABSENCES] < w.plan[row + Z.STEP_ABSENCES_END]:
                 found = nothing_forbidden(w, level, row)
+            if found and w.plan[row + Z.STEP_SEVERAL] < w.plan[row + Z.STEP_SEVERAL_END]:
+                found = nothing_together_forbidden(w, beside, level, row)
     w.cursor[Z.SEEK_EVALUATIONS] += (at - begin) * count
     w.cursor[Z.SEEK_MEMORY] += at - begin
     lv[Z.AT] = at
@@ -322,6 +324,7 @@ def next_slice(w):
             w.cursor[Z.SEEK_COUNT] = 0
             w.cursor[Z.SEEK_TRIED] += w.cursor[Z.SEEK_STEPS]
             w.cursor[Z.SEEK_STEPS] = 0
+            w.budget[0] = w.limits[2]
         segment += 1
         w.cursor[Z.SEEK_SEGMENT] = segment
         if segment >= len(w.segments):
@@ -387,7 +390,7 @@ def after_binding(w, level):
 
 
 @jit
-def search(w):
+def search(w, beside):
     """Search on from where the cursor says; return why it stopped."""
     while True:
         level = w.cursor[Z.SEEK_LEVEL]
@@ -404,12 +407,12 @@ def search(w):
                 if not finish_leaf(w, level):
                     return L.NEED_OUTPUT
                 w.cursor[Z.SEEK_LEVEL] = level - 1
-            elif scan(w, level):
+            elif scan(w, beside, level):
                 lv[Z.PHASE] = after_binding(w, level)
             else:
                 release(w, level)
                 w.cursor[Z.SEEK_LEVEL] = level - 1
-            if w.cursor[Z.SEEK_STEPS] > w.limits[2]:
+            if w.cursor[Z.SEEK_STEPS] > w.limits[2] or w.budget[0] < 0:
                 return L.LIMIT_STEPS
         elif phase == Z.ACCEPT:
             if not accept(w, level):
@@ -436,6 +439,9 @@ def search(w):
 
 
 @jit
-def run_lazy(world):
-    """Search for matches; see :func:`search`.  The entry from Python."""
-    return search(enter(world))
+def run_lazy(world, beside):
+    """Search for matches; see :func:`search`.  The entry from Python.
+
+    ``beside``: the worlds of programs with absences of several events.
+    """
+    return search(enter(world), beside)
