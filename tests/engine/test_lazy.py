@@ -240,6 +240,51 @@ def test_a_billion_matches_are_counted(engine: str) -> None:
     assert sum(sizes) > 10**6
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_aggregates_over_many_matches_keep_none(engine: str) -> None:
+    """Neither the limit on matches nor that on their memory has anything to say."""
+    table = letters("A" * 100 + "B" * 100 + "C" * 100)
+    query = """PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x >= 0 }
+        RETURN count(*) AS n, sum(a.t) AS s, avg(b.t) AS mean, min(c.t - a.t) AS least, max(c.x) AS most"""
+    limits = fyke.Limits(matches=1_000, buffer_bytes=100_000)
+    counts = fyke.Metrics()
+    found = fyke.match(table, query, **OPTIONS, engine=engine, limits=limits, metrics=counts)
+    assert found.to_pylist() == [
+        {"n": 10**6, "s": 10**4 * 5050, "mean": 150.5, "least": 101, "most": float(ord("C") % 7)}
+    ]
+    assert counts.get()["matches"] == 10**6
+    assert list(fyke.match_batches(table, query, **OPTIONS, engine=engine, limits=limits)) == (
+        found.to_batches()
+    )
+
+
+@pytest.mark.parametrize("last", ["B b", "OR(B b, C b)"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_whole_sums_are_exact_on_the_way_and_null_if_they_do_not_fit(engine: str, last: str) -> None:
+    query = f"PATTERN SEQ(A a, {last}) WHERE skip_till_any_match {{ a.t < b.t }} RETURN sum(b.x) AS r"
+    near = 2**63 - 1
+
+    def total(values: list[int]) -> int | None:
+        table = letters("A" + "B" * len(values), [0, *values])
+        return fyke.match(table, query, **OPTIONS, engine=engine).to_pylist()[0]["r"]
+
+    assert total([near, near, -near, -near, 7]) == 7
+    assert total([near, 0]) == near
+    assert total([near, 1]) is None
+    assert total([-near, -2]) is None
+
+
+def test_tallies_of_many_partitions_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fyke.engine.lazy._BINDINGS", 64)
+    monkeypatch.setattr("fyke.engine.whole_table._TALLIES", 3)
+    table = noise(400, {"A": 1, "B": 1})
+    query = """PATTERN SEQ(A a, B b) WHERE skip_till_any_match { [k] } WITHIN 90
+        RETURN sum(a.x) AS r0, count(b.y) AS r1, avg(a.t) AS r2, min(b.x) AS r3"""
+    expected = fyke.match(table, query, **OPTIONS, engine="automaton")
+    assert expected.num_rows == 20
+    assert difference(fyke.match(table, query, **OPTIONS, engine="lazy_chain"), expected) is None
+
+
 @pytest.mark.parametrize("engine", ["automaton", *ENGINES])
 @pytest.mark.parametrize("returned", ["", "RETURN a.t AS a, c.t AS c", "RETURN count(*) AS n"])
 def test_batches_are_what_match_returns(engine: str, returned: str) -> None:
@@ -315,12 +360,24 @@ def test_between_batches_only_the_last_windows_are_kept(name: str, engine: str) 
             "SEQ(A a, ~SEQ(C c, D d), B b) WHERE { a.x < b.x }",
             "by counting (every match is met, none is kept)",
         ),
-        ("SEQ(A a, B b, ~C c) WHERE { a.x < b.x }", "(an absence is checked on whole matches)"),
+        (
+            "SEQ(A a, B b, ~C c) WHERE { a.x < b.x }",
+            "chunk by chunk (every match is met, none is kept: an absence is checked on whole matches)",
+        ),
         ("OR(A a, ANY a)", "(two alternatives may find the same match)"),
+        (
+            "SEQ(A a, B b) WHERE { a.x < b.x } WITHIN 9 RETURN sum(a.x)",
+            "chunk by chunk (every match is met, none is kept: an aggregate needs values of matches)",
+        ),
+        (
+            "SEQ(A a, B b) WHERE { a.x < b.x } WITHIN 9 RETURN stddev(a.x)",
+            "(stddev needs all values at once)",
+        ),
     ],
 )
 def test_explain_says_how_matches_are_counted(query: str, said: str) -> None:
-    text = f"PATTERN {query} WITHIN 9 RETURN count(*)".replace("WHERE {", "WHERE skip_till_any_match {")
+    text = f"PATTERN {query}" if "RETURN" in query else f"PATTERN {query} WITHIN 9 RETURN count(*)"
+    text = text.replace("WHERE {", "WHERE skip_till_any_match {")
     if "WHERE" not in text:
         text = text.replace(" WITHIN", " WHERE skip_till_any_match { a.x > 0 } WITHIN")
     assert said in fyke.explain(letters("ABC"), text, **OPTIONS, engine="lazy_chain")
@@ -339,6 +396,29 @@ def test_explain_says_when_absences_are_checked() -> None:
     assert "absence  of n, m: on whole matches" in said
     assert "chain    rare variables first, groups last" in said
     assert "fewest candidates in reach" in fyke.explain(letters("A"), text, **OPTIONS, engine="lazy_tree")
+
+
+def test_explain_says_when_rows_far_from_the_rarest_event_are_left_out() -> None:
+    table = noise(2_000, {"A": 100, "B": 100, "C": 1})
+    query = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x < b.x } WITHIN 20"
+    line = "  near     where events of the rarest variable are few: rows within a window of one"
+
+    def lines(text: str, **options: object) -> list[str]:
+        return fyke.explain(table, text, **OPTIONS, **options).splitlines()
+
+    everywhere = fyke.Techniques(candidate_windows=False)
+    given = fyke.Techniques(order=("c", "b", "a"))
+    for engine in ENGINES:
+        assert line in lines(query, engine=engine)
+        assert line not in lines(query, engine=engine, techniques=everywhere)
+        assert line not in lines(query + " EVENTS", engine=engine)
+    assert line not in lines(query, engine="lazy_chain", techniques=given)
+    assert line not in lines(query, engine="automaton")
+    near, all_rows = (
+        work(table, query, engine="lazy_chain", techniques=each) for each in (fyke.Techniques(), everywhere)
+    )
+    assert near["matches"] == all_rows["matches"] > 0
+    assert near["events_filtered"] > 1_000 > all_rows["events_filtered"] == 0
 
 
 BAD = {

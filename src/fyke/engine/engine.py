@@ -189,7 +189,8 @@ class Engine:
         A lazy engine goes on searching only when a chunk has been taken, so that memory does not grow
         with the matches, wherever each of them is certain by itself.
         """
-        if self.lazy is None or not self.lazy.streams or self._waits():
+        waits = self._waits() and (watermark is not None or len(state.waiting))
+        if self.lazy is None or not self.lazy.streams or waits:
             after, found = self.advance(state, batch, watermark, sorted_rows=sorted_rows, clock=clock)
             yield found
             return after

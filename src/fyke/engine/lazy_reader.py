@@ -38,7 +38,9 @@ class LazyReader:
             plan.limits,
         )
         self.search = LazySearch(plan.pushed.alternatives, programs, settings, names, lazy)
-        self.tally = Tally(plan) if isinstance(plan.counting, Counting) else None
+        counting = plan.counting
+        self.tallied = isinstance(counting, Counting)
+        self.tally = Tally(plan) if isinstance(counting, Counting) and not counting.chunks else None
         self.arrays: TallyArrays | None = None
         repeats = any(may_repeat(*pair) for pair in itertools.combinations(plan.pushed.alternatives, 2))
         self.alone = plan.output == "all" and not repeats
@@ -79,12 +81,15 @@ class LazyReader:
             counters.matches = int(call.counts.sum())
 
     def _counted(self, chunk: MatchSet, events: Array, partition: int, count: int) -> tuple[int, int]:
-        """Count the matches of each partition, which come one after the other; return the last one's."""
+        """Count the matches of each partition, which come one after the other; return the last one's.
+
+        Matches that are only tallied are not kept, so their number has no limit.
+        """
         codes, numbers = np.unique(events[L.EVENT_SEGMENT][chunk.first], return_counts=True)
         for code, number in zip(codes, numbers, strict=True):
             count = int(number) + (count if code == partition else 0)
             partition = int(code)
-            if count > self.limits.matches:
+            if count > self.limits.matches and not self.tallied:
                 raise LimitReached("matches", int(chunk.positions[-1]))
         return partition, count
 
