@@ -158,22 +158,6 @@ def patterns(draw: st.DrawFn) -> Pattern:
     return _composite(draw, namer, draw(st.sampled_from((1, 1, 2, 3))), kind)
 
 
-@st.composite
-def guarded_patterns(draw: st.DrawFn) -> Pattern:
-    """A sequence of at least two single events with an absence of several events between the first two."""
-    namer = _Namer()
-    kinds = st.sampled_from((*TYPES, *TYPES, *TYPES, None))
-    before = Event(draw(kinds), namer.next(), 1, 1, False)
-    absent: Pattern = _absent(draw, namer)
-    if isinstance(absent, Event) and not absent.group:
-        absent = Seq((absent, _leaf(draw, namer, absent=True)))
-    after = Event(draw(kinds), namer.next(), 1, 1, False)
-    parts: list[Pattern] = [before, Not(absent), after]
-    if namer.left > 0 and draw(st.sampled_from((False, True, True))):
-        parts.insert(draw(st.sampled_from((0, 3, 3))), _part(draw, namer, 2))
-    return Seq(tuple(parts))
-
-
 def declared(pattern: Pattern) -> list[Declared]:
     """Return the variables of a pattern, each once."""
     found: dict[str, Declared] = {}
@@ -438,14 +422,9 @@ def returns(draw: st.DrawFn, variables: Sequence[Declared]) -> list[ReturnItem] 
 
 
 @st.composite
-def queries(
-    draw: st.DrawFn,
-    unit: int | None = None,
-    strategy: Strategy | None = None,
-    made_of: st.SearchStrategy[Pattern] | None = None,
-) -> Query:
+def queries(draw: st.DrawFn, unit: int | None = None, strategy: Strategy | None = None) -> Query:
     """A whole query; ``unit`` is that of the time column in nanoseconds, None for plain numbers."""
-    pattern = draw(patterns() if made_of is None else made_of)
+    pattern = draw(patterns())
     variables = declared(pattern)
     chosen = strategy or draw(st.sampled_from(Strategy))
     window = draw(windows(pattern, unit))
