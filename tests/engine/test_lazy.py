@@ -240,17 +240,18 @@ def test_a_billion_matches_are_counted(engine: str) -> None:
     assert sum(sizes) > 10**6
 
 
+@pytest.mark.parametrize("least", ["c.t", "c.t - 0 * a.t"])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_aggregates_over_many_matches_keep_none(engine: str) -> None:
+def test_aggregates_over_many_matches_keep_none(engine: str, least: str) -> None:
     """Neither the limit on matches nor that on their memory has anything to say."""
     table = letters("A" * 100 + "B" * 100 + "C" * 100)
-    query = """PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x >= 0 }
-        RETURN count(*) AS n, sum(a.t) AS s, avg(b.t) AS mean, min(c.t - a.t) AS least, max(c.x) AS most"""
+    query = f"""PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match {{ a.x >= 0 }}
+        RETURN count(*) AS n, sum(a.t) AS s, avg(b.t) AS mean, min({least}) AS least, max(c.x) AS most"""
     limits = fyke.Limits(matches=1_000, buffer_bytes=100_000)
     counts = fyke.Metrics()
     found = fyke.match(table, query, **OPTIONS, engine=engine, limits=limits, metrics=counts)
     assert found.to_pylist() == [
-        {"n": 10**6, "s": 10**4 * 5050, "mean": 150.5, "least": 101, "most": float(ord("C") % 7)}
+        {"n": 10**6, "s": 10**4 * 5050, "mean": 150.5, "least": 201, "most": float(ord("C") % 7)}
     ]
     assert counts.get()["matches"] == 10**6
     assert list(fyke.match_batches(table, query, **OPTIONS, engine=engine, limits=limits)) == (
@@ -258,10 +259,13 @@ def test_aggregates_over_many_matches_keep_none(engine: str) -> None:
     )
 
 
+@pytest.mark.parametrize("value", ["b.x", "b.x + 0"])
 @pytest.mark.parametrize("last", ["B b", "OR(B b, C b)"])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_whole_sums_are_exact_on_the_way_and_null_if_they_do_not_fit(engine: str, last: str) -> None:
-    query = f"PATTERN SEQ(A a, {last}) WHERE skip_till_any_match {{ a.t < b.t }} RETURN sum(b.x) AS r"
+def test_whole_sums_are_exact_on_the_way_and_null_if_they_do_not_fit(
+    engine: str, last: str, value: str
+) -> None:
+    query = f"PATTERN SEQ(A a, {last}) WHERE skip_till_any_match {{ a.t < b.t }} RETURN sum({value}) AS r"
     near = 2**63 - 1
 
     def total(values: list[int]) -> int | None:
@@ -366,8 +370,16 @@ def test_between_batches_only_the_last_windows_are_kept(name: str, engine: str) 
         ),
         ("OR(A a, ANY a)", "(two alternatives may find the same match)"),
         (
-            "SEQ(A a, B b) WHERE { a.x < b.x } WITHIN 9 RETURN sum(a.x)",
-            "chunk by chunk (every match is met, none is kept: an aggregate needs values of matches)",
+            "SEQ(A a, OR(B b, C c)) WHERE { a.x < b.x } WITHIN 9 RETURN sum(a.x), max(c.t)",
+            "by counting (every match is met, none is kept)",
+        ),
+        (
+            "SEQ(A a, B b) WHERE { a.x < b.x } WITHIN 9 RETURN sum(a.x + b.x)",
+            "chunk by chunk (every match is met, none is kept: an aggregate needs a value that is no number",
+        ),
+        (
+            "SEQ(A a, OR(B+ b[], C c)) WHERE { a.x < b.x } WITHIN 9 RETURN sum(a.x)",
+            "none is kept: an aggregate needs values, and there are several alternatives)",
         ),
         (
             "SEQ(A a, B b) WHERE { a.x < b.x } WITHIN 9 RETURN stddev(a.x)",

@@ -68,7 +68,7 @@ def test_tallies_equal_the_reference() -> None:
 
 
 def test_tallies_of_any_split_add_up() -> None:
-    recurrences, chunked = [], []
+    recurrences, chunked, met = [], [], []
 
     @settings(SETTINGS, max_examples=400, derandomize=True)
     @given(st.data())
@@ -91,9 +91,13 @@ def test_tallies_of_any_split_add_up() -> None:
         differing = difference(stream.result(), expected)
         assert differing is None, differing
         counting = stream.door.plan.counting
-        recurrences.append(isinstance(counting, Counting) and counting.subsets)
-        chunked.append(isinstance(counting, Counting) and counting.chunks)
+        if isinstance(counting, Counting):
+            recurrences.append(counting.subsets)
+            chunked.append(counting.chunks)
+            valued = any(value is not None for _, value in counting.aggregates)
+            met.append(valued and not counting.subsets)
 
     check()
     assert sum(recurrences) >= 20
     assert sum(chunked) >= 20
+    assert sum(met) >= 20

@@ -74,12 +74,12 @@ def plan_counting(pushed: Pushed, output: str, *, first_chance: bool) -> Countin
     groups = any(variable.group for each in pushed.alternatives for variable in each.variables)
     coupled = [why for why in map(_coupling, pushed.alternatives) if why]
     why = _needs_rows(pushed, found, groups=groups, first_chance=first_chance)
+    values = tuple((each, None if each.argument is None else _value(each, pushed)) for each in found)
     if not why and groups and not coupled:
-        values = [(each, None if each.argument is None else _value(each, pushed)) for each in found]
-        return Counting(tuple(values), True, "conditions couple neighbouring elements at most")
-    if not why and counted:
+        return Counting(values, True, "conditions couple neighbouring elements at most")
+    if not why and (counted or not groups):
         reason = f"{_MET}{': ' + coupled[0] if coupled else ''}"
-        return Counting(tuple((each, None) for each in found), False, reason)
+        return Counting(values, False, reason)
     unmergeable = [each.function for each in found if each.function not in MERGEABLE]
     if unmergeable:
         return f"{unmergeable[0]} needs all values at once"
@@ -93,11 +93,10 @@ def _needs_rows(pushed: Pushed, found: Sequence[MatchAggregate], *, groups: bool
         if len(early_absences(alternative) if first_chance else ()) < len(alternative.absences):
             return "an absence is checked on whole matches"
     valued = [each for each in found if each.argument is not None]
-    if valued and not groups:
-        return "an aggregate needs values of matches"
     if any(_value(each, pushed) is None for each in valued):
-        return "an aggregate needs a value that lists of elements do not add up to"
-    if valued and len(pushed.alternatives) > 1:
+        of = "lists of elements do not add up to" if groups else "is no number of one event"
+        return f"an aggregate needs a value that {of}"
+    if valued and groups and len(pushed.alternatives) > 1:
         return "an aggregate needs values, and there are several alternatives"
     return ""
 

@@ -30,7 +30,7 @@ from fyke.engine.kernels.lazy_bind import (
     release,
     tests_hold,
 )
-from fyke.engine.kernels.subsets import count_subsets, flush_tallies
+from fyke.engine.kernels.subsets import count_subsets, flush_tallies, tally_match
 from fyke.engine.kernels.world import enter
 
 OPENED = -1
@@ -184,13 +184,32 @@ def emit_leaf(w, level, alternative):
 
 
 @jit
+def tally_leaf(w, level):
+    """Tally the matches of a plain last variable."""
+    lv = w.levels[level]
+    row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
+    base, v = w.plan[row + Z.STEP_CANDIDATES], w.plan[row + Z.STEP_VARIABLE]
+    end, places = lv[Z.END], lv[Z.PLACES]
+    at = next_fit(w, level, lv[Z.AT], end)
+    w.lengths[v] = 1
+    while at < end:
+        w.slots[4 * v + L.SLOT_CURRENT] = w.candidates[base + (at if places < 0 else w.entries[at])]
+        tally_match(w)
+        at = next_fit(w, level, at + 1, end)
+    w.lengths[v] = 0
+
+
+@jit
 def finish_leaf(w, level):
-    """Count or write what the last variable leaves; return whether there was room."""
+    """Count, tally or write what the last variable leaves; return whether there was room."""
     lv = w.levels[level]
     if w.plan[Z.PLAN_COUNT_ONLY]:
         w.cursor[Z.SEEK_EVALUATIONS] += (lv[Z.END] - lv[Z.AT]) * lv[Z.INTERVALS]
         w.cursor[Z.SEEK_MEMORY] += lv[Z.END] - lv[Z.AT]
-        w.cursor[Z.SEEK_COUNT] += count_leaf(w, level)
+        if w.plan[Z.PLAN_TALLY_COUNT]:
+            tally_leaf(w, level)
+        else:
+            w.cursor[Z.SEEK_COUNT] += count_leaf(w, level)
         return True
     row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
     if w.plan[Z.PLAN_TREE]:
@@ -221,6 +240,16 @@ def emit(w, level, alternative):
 
 
 @jit
+def count_matches(w, number):
+    """Count, or tally, the match of all bound variables as many times."""
+    if w.plan[Z.PLAN_TALLY_COUNT] == 0:
+        w.cursor[Z.SEEK_COUNT] += number
+        return
+    for _ in range(number):
+        tally_match(w)
+
+
+@jit
 def accept(w, level):
     """Report the bound events to the alternatives they complete; return whether there was room."""
     lv = w.levels[level]
@@ -232,12 +261,12 @@ def accept(w, level):
         if lv[Z.BOUND] != w.plan[choice + Z.CHOICE_ALL]:
             return True
         if w.plan[Z.PLAN_COUNT_ONLY]:
-            w.cursor[Z.SEEK_COUNT] += 1
+            count_matches(w, 1)
             return True
         return emit(w, level, w.plan[choice + Z.CHOICE_NUMBER])
     first, last = w.plan[row + Z.STEP_ACCEPT], w.plan[row + Z.STEP_ACCEPT_END]
     if w.plan[Z.PLAN_COUNT_ONLY]:
-        w.cursor[Z.SEEK_COUNT] += last - first
+        count_matches(w, last - first)
         return True
     while first + lv[Z.CHILD] < last:
         if not emit(w, level, w.plan[w.plan[Z.PLAN_ACCEPT] + first + lv[Z.CHILD]]):
@@ -318,7 +347,7 @@ def next_slice(w):
     begin = w.cursor[Z.SEEK_END]
     while segment < 0 or begin >= w.segments[segment, 2]:
         if segment >= 0:
-            if w.plan[Z.PLAN_SUBSETS]:
+            if w.plan[Z.PLAN_SUBSETS] or w.plan[Z.PLAN_TALLY_COUNT]:
                 flush_tallies(w, segment)
             w.counts[segment] += w.cursor[Z.SEEK_COUNT]
             w.cursor[Z.SEEK_COUNT] = 0
