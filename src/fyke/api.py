@@ -17,6 +17,7 @@ from fyke.engine.prepare import derived_types, in_plain_types, prepare
 from fyke.engine.sample import measure_table
 from fyke.engine.seen import Seen
 from fyke.engine.warm import warm_up
+from fyke.engine.whole_table import read_table
 from fyke.errors import InputError, OptionError, near_misses
 from fyke.language.ast import Expression, Strategy
 from fyke.language.query import Query
@@ -156,11 +157,10 @@ def match_batches(table: pa.Table, query: str | AnyQuery, **options: Any) -> Ite
     events, _ = timed(source.events, source.schema, warn=True)
     rows = prepare(events, plan.pushed, whole_input=True, anchors=find_anchors(plan))
     warm_up(plan)
-    engine, builder = Engine(plan), builder_of(plan)
     if plan.pushed.output.over_matches:
-        _, found = engine.advance(engine.start(rows.schema), rows, None)
-        yield from builder.finish(builder.rows(found)).to_batches()
+        yield from read_table(Engine(plan), rows)[0].to_batches()
         return
+    engine, builder = Engine(plan), builder_of(plan)
     for found in engine.advance_in_chunks(engine.start(rows.schema), rows, None):
         if len(found.matches) or found.graphs:
             yield from builder.rows(found).to_batches()
@@ -423,18 +423,15 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     rows = prepare(table, plan.pushed, whole_input=True, anchors=anchors)
     clock.lap("prepare")
     warm_up(plan)
-    engine, builder = Engine(plan), builder_of(plan)
-    _, found = engine.advance(engine.start(rows.schema), rows, None, clock=clock)
-    result = builder.finish(builder.rows(found))
-    clock.lap("rows")
+    engine = Engine(plan)
+    seen = Seen(engine)
+    at_input = anchors is not None and in_order(table, source.schema)
+    result, counters = read_table(engine, rows, clock, None if metrics is None or at_input else seen.look)
     if metrics is not None:
-        found.counters.events_filtered = table.num_rows - rows.num_rows
-        seen = Seen(engine)
-        if anchors is not None and in_order(table, source.schema):
+        if at_input:
             seen.look_at_input(table)
-        else:
-            seen.look(found)
-        metrics.set_counters(source.events.num_rows, rejected_rows, found.counters, clock, seen)
+        counters.events_filtered = table.num_rows - rows.num_rows
+        metrics.set_counters(source.events.num_rows, rejected_rows, counters, clock, seen)
     return result
 
 

@@ -139,6 +139,52 @@ def test_an_early_absence_spares_the_rest_of_the_match() -> None:
     assert early["condition_evaluations"] < late["condition_evaluations"] / 3
 
 
+SEVERAL = {
+    "sequence": "~SEQ(N n, M m)",
+    "conjunction": "~AND(N n, M m)",
+    "group": "~N{2,} n[]",
+    "nested absence": "~SEQ(N n, ~M m, N o)",
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_absence_of_several_events_spares_the_rest_of_the_match(name: str, engine: str) -> None:
+    table = noise(3_000, {"A": 3, "N": 40, "M": 15, "B": 3, "C": 30})
+    query = f"PATTERN SEQ(A a, {SEVERAL[name]}, B b, C c) WHERE skip_till_any_match {{ b.x < c.x }} WITHIN 60"
+    early, late = (
+        work(table, query, engine=engine, techniques=fyke.Techniques(absence=form))
+        for form in ("first_chance", "post_processing")
+    )
+    assert early["matches"] == late["matches"] > 0
+    assert (early["absence_checks"] > 0, late["absence_checks"]) == (True, 0)
+    assert early["bindings_tried"] < late["bindings_tried"] / 2
+    assert early["condition_evaluations"] < late["condition_evaluations"] / 2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_hopeless_search_for_an_absence_is_stopped(engine: str) -> None:
+    query = """PATTERN SEQ(A a, ~SEQ(N n, N o, N p, N q), B b)
+        WHERE skip_till_any_match { n.x + o.x + p.x + q.x > 100 } WITHIN 200"""
+    limits = fyke.Limits(steps=100_000)
+    with pytest.raises(LimitError, match="limit 'steps'"):
+        fyke.match(letters("A" + "N" * 80 + "B"), query, **OPTIONS, engine=engine, limits=limits)
+    few = fyke.match(letters("ANNNNNB"), query, **OPTIONS, engine=engine, limits=limits)
+    assert few.num_rows == 1
+
+
+def test_alternatives_share_their_work_up_to_an_absence_of_several_events() -> None:
+    table = noise(3_000, {"A": 3, "B": 10, "C": 30, "D": 30, "N": 30})
+    where = "WHERE skip_till_any_match { a.x < b.x } WITHIN 50"
+    apart = [
+        work(table, f"PATTERN SEQ(A a, ~SEQ(N n, N m), B b, {last}) {where}", engine="lazy_chain")
+        for last in ("C c", "D d")
+    ]
+    both = work(table, f"PATTERN SEQ(A a, ~SEQ(N n, N m), B b, OR(C c, D d)) {where}", engine="lazy_chain")
+    assert both["matches"] == sum(each["matches"] for each in apart) > 0
+    assert both["absence_checks"] == apart[0]["absence_checks"] == apart[1]["absence_checks"] > 0
+
+
 def test_alternatives_that_begin_alike_share_their_work() -> None:
     """[L] 5: what is common to several alternatives is done once."""
     table = noise(3_000, {"A": 3, "B": 10, "C": 30, "D": 30})
@@ -192,6 +238,55 @@ def test_a_billion_matches_are_counted(engine: str) -> None:
     sizes = [batch.num_rows for batch in itertools.islice(batches, 20)]
     assert max(sizes) < 2**18
     assert sum(sizes) > 10**6
+
+
+@pytest.mark.parametrize("least", ["c.t", "c.t - 0 * a.t"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_aggregates_over_many_matches_keep_none(engine: str, least: str) -> None:
+    """Neither the limit on matches nor that on their memory has anything to say."""
+    table = letters("A" * 100 + "B" * 100 + "C" * 100)
+    query = f"""PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match {{ a.x >= 0 }}
+        RETURN count(*) AS n, sum(a.t) AS s, avg(b.t) AS mean, min({least}) AS least, max(c.x) AS most"""
+    limits = fyke.Limits(matches=1_000, buffer_bytes=100_000)
+    counts = fyke.Metrics()
+    found = fyke.match(table, query, **OPTIONS, engine=engine, limits=limits, metrics=counts)
+    assert found.to_pylist() == [
+        {"n": 10**6, "s": 10**4 * 5050, "mean": 150.5, "least": 201, "most": float(ord("C") % 7)}
+    ]
+    assert counts.get()["matches"] == 10**6
+    assert list(fyke.match_batches(table, query, **OPTIONS, engine=engine, limits=limits)) == (
+        found.to_batches()
+    )
+
+
+@pytest.mark.parametrize("value", ["b.x", "b.x + 0"])
+@pytest.mark.parametrize("last", ["B b", "OR(B b, C b)"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_whole_sums_are_exact_on_the_way_and_null_if_they_do_not_fit(
+    engine: str, last: str, value: str
+) -> None:
+    query = f"PATTERN SEQ(A a, {last}) WHERE skip_till_any_match {{ a.t < b.t }} RETURN sum({value}) AS r"
+    near = 2**63 - 1
+
+    def total(values: list[int]) -> int | None:
+        table = letters("A" + "B" * len(values), [0, *values])
+        return fyke.match(table, query, **OPTIONS, engine=engine).to_pylist()[0]["r"]
+
+    assert total([near, near, -near, -near, 7]) == 7
+    assert total([near, 0]) == near
+    assert total([near, 1]) is None
+    assert total([-near, -2]) is None
+
+
+def test_tallies_of_many_partitions_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fyke.engine.lazy._BINDINGS", 64)
+    monkeypatch.setattr("fyke.engine.whole_table._TALLIES", 3)
+    table = noise(400, {"A": 1, "B": 1})
+    query = """PATTERN SEQ(A a, B b) WHERE skip_till_any_match { [k] } WITHIN 90
+        RETURN sum(a.x) AS r0, count(b.y) AS r1, avg(a.t) AS r2, min(b.x) AS r3"""
+    expected = fyke.match(table, query, **OPTIONS, engine="automaton")
+    assert expected.num_rows == 20
+    assert difference(fyke.match(table, query, **OPTIONS, engine="lazy_chain"), expected) is None
 
 
 @pytest.mark.parametrize("engine", ["automaton", *ENGINES])
@@ -265,12 +360,36 @@ def test_between_batches_only_the_last_windows_are_kept(name: str, engine: str) 
             "by counting (every match is met, none is kept: a condition",
         ),
         ("SEQ(A a, B b) WHERE { a.x < b.x }", "by counting (every match is met, none is kept)"),
-        ("SEQ(A a, B b, ~C c) WHERE { a.x < b.x }", "(an absence is checked on whole matches)"),
+        (
+            "SEQ(A a, ~SEQ(C c, D d), B b) WHERE { a.x < b.x }",
+            "by counting (every match is met, none is kept)",
+        ),
+        (
+            "SEQ(A a, B b, ~C c) WHERE { a.x < b.x }",
+            "chunk by chunk (every match is met, none is kept: an absence is checked on whole matches)",
+        ),
         ("OR(A a, ANY a)", "(two alternatives may find the same match)"),
+        (
+            "SEQ(A a, OR(B b, C c)) WHERE { a.x < b.x } WITHIN 9 RETURN sum(a.x), max(c.t)",
+            "by counting (every match is met, none is kept)",
+        ),
+        (
+            "SEQ(A a, B b) WHERE { a.x < b.x } WITHIN 9 RETURN sum(a.x + b.x)",
+            "chunk by chunk (every match is met, none is kept: an aggregate needs a value that is no number",
+        ),
+        (
+            "SEQ(A a, OR(B+ b[], C c)) WHERE { a.x < b.x } WITHIN 9 RETURN sum(a.x)",
+            "none is kept: an aggregate needs values, and there are several alternatives)",
+        ),
+        (
+            "SEQ(A a, B b) WHERE { a.x < b.x } WITHIN 9 RETURN stddev(a.x)",
+            "(stddev needs all values at once)",
+        ),
     ],
 )
 def test_explain_says_how_matches_are_counted(query: str, said: str) -> None:
-    text = f"PATTERN {query} WITHIN 9 RETURN count(*)".replace("WHERE {", "WHERE skip_till_any_match {")
+    text = f"PATTERN {query}" if "RETURN" in query else f"PATTERN {query} WITHIN 9 RETURN count(*)"
+    text = text.replace("WHERE {", "WHERE skip_till_any_match {")
     if "WHERE" not in text:
         text = text.replace(" WITHIN", " WHERE skip_till_any_match { a.x > 0 } WITHIN")
     assert said in fyke.explain(letters("ABC"), text, **OPTIONS, engine="lazy_chain")
@@ -281,8 +400,37 @@ def test_explain_says_when_absences_are_checked() -> None:
     said = fyke.explain(letters("ABC"), text, **OPTIONS, engine="lazy_chain")
     assert "absence  of n: as soon as a, b are bound" in said
     assert "absence  of c: on whole matches" in said
+    several = text.replace("~N n, B b, ~C c", "~SEQ(N n, N{2} m[]), B b, C+ c[]")
+    said = fyke.explain(letters("ABC"), several, **OPTIONS, engine="lazy_chain")
+    assert "absence  of n, m: as soon as a, b are bound" in said
+    beside = several.replace("a.x < n.x", "c.x < n.x")
+    said = fyke.explain(letters("ABC"), beside, **OPTIONS, engine="lazy_chain")
+    assert "absence  of n, m: on whole matches" in said
     assert "chain    rare variables first, groups last" in said
     assert "fewest candidates in reach" in fyke.explain(letters("A"), text, **OPTIONS, engine="lazy_tree")
+
+
+def test_explain_says_when_rows_far_from_the_rarest_event_are_left_out() -> None:
+    table = noise(2_000, {"A": 100, "B": 100, "C": 1})
+    query = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.x < b.x } WITHIN 20"
+    line = "  near     where events of the rarest variable are few: rows within a window of one"
+
+    def lines(text: str, **options: object) -> list[str]:
+        return fyke.explain(table, text, **OPTIONS, **options).splitlines()
+
+    everywhere = fyke.Techniques(candidate_windows=False)
+    given = fyke.Techniques(order=("c", "b", "a"))
+    for engine in ENGINES:
+        assert line in lines(query, engine=engine)
+        assert line not in lines(query, engine=engine, techniques=everywhere)
+        assert line not in lines(query + " EVENTS", engine=engine)
+    assert line not in lines(query, engine="lazy_chain", techniques=given)
+    assert line not in lines(query, engine="automaton")
+    near, all_rows = (
+        work(table, query, engine="lazy_chain", techniques=each) for each in (fyke.Techniques(), everywhere)
+    )
+    assert near["matches"] == all_rows["matches"] > 0
+    assert near["events_filtered"] > 1_000 > all_rows["events_filtered"] == 0
 
 
 BAD = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -30,6 +31,7 @@ _VALUES: dict[str, tuple[pa.DataType, tuple[Any, ...]]] = {
     "n": (pa.int64(), (1, 2, 3, 4, 5, 1, None)),
 }
 _DEFAULTS = {"k": 1, "s": "p", "x": 1, "v": 1.0, "f": True, "d": Decimal("1.25"), "n": 1}
+_HINDERED = (False, False, False, True)
 _CLOCKS = ("int", "int", "int", "interval", "interval", "us", "ms", "date", "interval us")
 
 
@@ -52,16 +54,16 @@ class Case:
         return f"Case:\n{self.query}\noptions = {self.options}\nrows = [\n{rows}\n]\n{self.table.schema}"
 
 
-def _wanted(draw: st.DrawFn, pattern: Pattern) -> list[str]:
-    """Draw event types in an order that a pattern accepts."""
+def _wanted(draw: st.DrawFn, pattern: Pattern, hindered: Sequence[bool]) -> list[str]:
+    """Draw event types in an order that a pattern accepts, but for absences that do not hold, as drawn."""
     if isinstance(pattern, Event):
         count = max(pattern.minimum, 1)
         if pattern.group and (pattern.maximum is None or pattern.maximum > count):
             count += draw(st.sampled_from((0, 1, 0, 2)))
         return [pattern.type or draw(st.sampled_from("ABCX"))] * count
     if isinstance(pattern, Not):
-        return _wanted(draw, pattern.part) if draw(st.sampled_from((False, False, False, True))) else []
-    parts = [_wanted(draw, part) for part in pattern.parts]
+        return _wanted(draw, pattern.part, hindered) if draw(st.sampled_from(hindered)) else []
+    parts = [_wanted(draw, part, hindered) for part in pattern.parts]
     if isinstance(pattern, Or):
         return draw(st.sampled_from(parts))
     if isinstance(pattern, And):
@@ -84,10 +86,10 @@ def _most_rows(query: Query, *, judged: bool) -> int:
     return {0: 9, 1: 9, 2: 7, 3: 6}.get(groups, 5)
 
 
-def _kinds(draw: st.DrawFn, query: Query, *, judged: bool) -> list[str | None]:
+def _kinds(draw: st.DrawFn, query: Query, hindered: Sequence[bool], *, judged: bool) -> list[str | None]:
     kinds: list[str | None] = []
     for _ in range(1 if judged else 3):
-        kinds += _wanted(draw, query.pattern)
+        kinds += _wanted(draw, query.pattern, hindered)
     noise = draw(
         st.lists(st.sampled_from(("A", "B", "C", "A", "B", "C", "X", None)), max_size=3 if judged else 6)
     )
@@ -129,12 +131,14 @@ def _moment(clock: str, tick: int) -> Any:
 
 
 @st.composite
-def tables(draw: st.DrawFn, query: Query, clock: str, judged: bool) -> pa.Table:
+def tables(
+    draw: st.DrawFn, query: Query, clock: str, judged: bool, hindered: Sequence[bool] = _HINDERED
+) -> pa.Table:
     """A few rows in any order: ties, nulls, odd floats, twins, types that the query does not know."""
     rows: list[dict[str, Any]] = []
     times, _, _ = _columns(clock)
     tick = 0
-    for kind in _kinds(draw, query, judged=judged):
+    for kind in _kinds(draw, query, hindered, judged=judged):
         tick += draw(st.sampled_from((1, 1, 1, 1, 0, 2)))
         row = {"kind": kind}
         if len(times) == 2:
@@ -150,14 +154,25 @@ def tables(draw: st.DrawFn, query: Query, clock: str, judged: bool) -> pa.Table:
 
 
 @st.composite
-def cases(draw: st.DrawFn, strategy: Strategy | None = None, *, judged: bool = True) -> Case:
-    """A legal query with a stream for it; ``judged``: short enough for the naive twin."""
-    clock = draw(st.sampled_from(_CLOCKS))
+def cases(
+    draw: st.DrawFn,
+    strategy: Strategy | None = None,
+    *,
+    judged: bool = True,
+    made_of: st.SearchStrategy[Query] | None = None,
+    hindered: Sequence[bool] = _HINDERED,
+) -> Case:
+    """A legal query with a stream for it; ``judged``: short enough for the naive twin.
+
+    ``made_of``: the query instead of any, with times that are plain numbers; ``hindered``: drawn from for
+    each absence, whether its events are put where they must not be.
+    """
+    clock = draw(st.sampled_from(_CLOCKS if made_of is None else ("int", "interval")))
     _, time, unit = _columns(clock)
-    query = draw(queries(unit, strategy))
+    query = draw(queries(unit, strategy) if made_of is None else made_of)
     tie_breaker = draw(st.sampled_from((None, None, "n", ("v", "n"))))
     output = draw(st.sampled_from(("all", "all", "all", "non_overlap")))
-    table = draw(tables(query, clock, judged))
+    table = draw(tables(query, clock, judged, hindered))
     columns = dict(zip(table.schema.names, table.schema.types, strict=True))
     try:
         analyse(query, make_schema(columns, time=time, type_column="kind", tie_breaker=tie_breaker))

@@ -12,10 +12,15 @@ from hypothesis import strategies as st
 import fyke
 from fyke import Techniques, reference
 from fyke.language.ast import Equivalence, Strategy, events
+from fyke.pattern.analyse import analyse
+from fyke.pattern.schema import make_schema
+from fyke.plan.early_absences import early_absences, takes_one_event
+from fyke.plan.pushdown import push_down
+from tests.random.guarded import guarded_cases
 from tests.random.queries import declared
 from tests.random.results import difference
 from tests.random.streams import Case, cases
-from tests.random.test_advance import judge_splits
+from tests.random.test_advance import Stream, feed, judge_splits, splits
 from tests.random.test_engine_against_reference import SETTINGS
 
 ABSENCES = ("first_chance", "post_processing", None)
@@ -47,6 +52,17 @@ def judge(case: Case, options: dict[str, Any]) -> bool:
     return expected.num_rows > 0
 
 
+def decides_several_early(case: Case) -> bool:
+    """Say whether an absence of several events can be decided before the match is whole."""
+    columns = dict(zip(case.table.schema.names, case.table.schema.types, strict=True))
+    schema = make_schema(columns, time=case.time, type_column="kind", tie_breaker=case.tie_breaker)
+    return any(
+        not takes_one_event(alternative.absences[k])
+        for alternative in push_down(analyse(case.query, schema)).alternatives
+        for k in early_absences(alternative)
+    )
+
+
 def test_lazy_engines_equal_the_reference() -> None:
     matched, engines = [], set()
 
@@ -62,6 +78,29 @@ def test_lazy_engines_equal_the_reference() -> None:
     assert len(matched) >= 450
     assert sum(matched) >= len(matched) / 3
     assert len(engines) == 9  # a tree has no order
+
+
+def test_absences_of_several_events_equal_the_reference() -> None:
+    """Their first chance is before the match is whole, where no group has a say ([L] 4.4.2)."""
+    matched, early, ways = [], [], set()
+
+    @settings(SETTINGS, max_examples=1_000, derandomize=True)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        case = data.draw(guarded_cases())
+        options = data.draw(lazy_options(case))
+        matched.append(judge(case, options))
+        techniques = options["techniques"]
+        early.append(techniques.absence != "post_processing" and decides_several_early(case))
+        ways.add((options["engine"], techniques.absence, techniques.order is None, early[-1]))
+
+    check()
+    assert len(matched) >= 900
+    assert sum(matched) >= len(matched) / 3
+    assert sum(early) >= len(early) / 2
+    forms = {(form, form != "post_processing") for form in ABSENCES}
+    chosen = [("lazy_chain", True), ("lazy_chain", False), ("lazy_tree", True)]
+    assert ways >= {(engine, form, free, first) for engine, free in chosen for form, first in forms}
 
 
 def test_every_order_of_a_chain_gives_the_same_rows() -> None:
@@ -87,6 +126,26 @@ def test_every_order_of_a_chain_gives_the_same_rows() -> None:
 
 def test_any_split_gives_the_same_matches_lazily() -> None:
     judge_splits([Strategy.ANY], lazy_options)
+
+
+def test_any_split_gives_the_same_matches_beside_absences_of_several_events() -> None:
+    early = []
+
+    @settings(SETTINGS, max_examples=300, derandomize=True)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        case = data.draw(guarded_cases(judged=False))
+        options = data.draw(lazy_options(case))
+        batches, watermarks = data.draw(splits(case))
+        stream = Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output, **options)
+        feed(case, stream, batches, watermarks)
+        eager = fyke.match(case.table, case.query, **case.options, engine="automaton")
+        differing = difference(stream.result(), eager)
+        assert differing is None, f"{options}: {differing}"
+        early.append(decides_several_early(case))
+
+    check()
+    assert sum(early) >= len(early) / 2
 
 
 @pytest.mark.long

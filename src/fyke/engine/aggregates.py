@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,29 +14,95 @@ from fyke.engine.kernels.arrays import Array
 from fyke.engine.order import partition_codes
 from fyke.language.ast import Expression, Reference
 from fyke.pattern.returns import Output
-from fyke.plan.match_aggregates import combine_tallies, split_aggregates
+from fyke.plan.match_aggregates import VALID, combine_tallies, split_aggregates
 
 _ARROW = {"count": "count", "sum": "sum", "min": "min", "max": "max", "avg": "mean", "stddev": "stddev"}
 _MAGNITUDE = np.int64(2**63 - 1)
+WHOLE = pa.decimal128(38, 0)  # sums of int64 values of up to 2⁶² matches
 
 
-def aggregate_rows(
-    rows: pa.Table, partition: tuple[str, ...], output: Output, *, tallied: bool = False
-) -> pa.Table:
-    """Return one row per value of the partition attributes (one row in all without them).
-
-    Rows are matches, or if ``tallied`` sums over some matches each.
-    """
-    aggregates, items = combine_tallies(output) if tallied else split_aggregates(output)
-    heads, owner = np.unique(partition_codes(rows, partition), return_index=True, return_inverse=True)[1:]
+def aggregate_rows(rows: pa.Table, partition: tuple[str, ...], output: Output) -> pa.Table:
+    """Return one row per value of the partition attributes (one row in all without them), of matches."""
+    aggregates, items = split_aggregates(output)
+    heads, owner = _owners(rows, partition)
     groups = len(heads) if partition else 1
     values: dict[str, Column] = {}
     for each in aggregates:
         value = grouped(each.function, rows.column(each.column).combine_chunks(), owner, groups)
         values[each.column] = value.fill_null(0) if each.counts else value
-    columns: dict[str, Column] = {
-        name: rows.column(name).take(pa.array(heads)).combine_chunks() for name in partition
-    }
+    return _finished(rows, partition, heads, output, items, values, groups)
+
+
+def aggregate_tallies(
+    rows: pa.Table, partition: tuple[str, ...], output: Output, whole: Collection[str]
+) -> pa.Table:
+    """Return what :func:`aggregate_rows` does, from tallies; ``whole`` are the columns of whole sums."""
+    aggregates, items = combine_tallies(output)
+    heads, _ = _owners(rows, partition)
+    groups = len(heads) if partition else 1
+    merged = merge_tallies(rows, partition, output)
+    values: dict[str, Column] = {}
+    for each in aggregates:
+        value = merged.column(each.column).combine_chunks()
+        if merged.num_rows < groups:  # no match, and no partition
+            value = pa.nulls(groups, value.type)
+        value = _narrowed(value) if each.column in whole else value
+        values[each.column] = value.fill_null(0) if each.counts else value
+    return _finished(rows, partition, heads, output, items, values, groups)
+
+
+def tally_rows(rows: pa.Table, partition: tuple[str, ...], output: Output) -> pa.Table:
+    """Return the tallies of some matches, a row per value of the partition attributes.
+
+    Sums of integers are exact: only that of all matches may turn out not to fit.
+    """
+    heads, owner = _owners(rows, partition)
+    columns: dict[str, pa.Array] = {name: _taken(rows, name, heads) for name in partition}
+    for each in split_aggregates(output)[0]:
+        values = rows.column(each.column).combine_chunks()
+        if each.function == "avg":
+            values = values.cast(pa.float64(), safe=False)
+            columns[each.column] = grouped("sum", values, owner, len(heads))
+            columns[each.column + VALID] = grouped("count", values, owner, len(heads))
+        elif each.function == "sum" and pa.types.is_integer(values.type):
+            columns[each.column] = _whole_sums(values.cast(pa.int64()), owner, len(heads))
+        else:
+            columns[each.column] = grouped(each.function, values, owner, len(heads))
+    return pa.table(columns)
+
+
+def merge_tallies(rows: pa.Table, partition: tuple[str, ...], output: Output) -> pa.Table:
+    """Return tallies with one row per value of the partition attributes."""
+    heads, owner = _owners(rows, partition)
+    columns: dict[str, pa.Array] = {name: _taken(rows, name, heads) for name in partition}
+    for each in combine_tallies(output)[0]:
+        values = rows.column(each.column).combine_chunks()
+        columns[each.column] = grouped(each.function, values, owner, len(heads))
+    return pa.table(columns)
+
+
+def _owners(rows: pa.Table, partition: tuple[str, ...]) -> tuple[Array, Array]:
+    """Return the first row of each value of the partition attributes, and for each row its value's number."""
+    codes = partition_codes(rows, partition)
+    _, heads, owner = np.unique(codes, return_index=True, return_inverse=True)
+    return heads, owner
+
+
+def _taken(rows: pa.Table, name: str, heads: Array) -> pa.Array:
+    return rows.column(name).take(pa.array(heads)).combine_chunks()
+
+
+def _finished(
+    rows: pa.Table,
+    partition: tuple[str, ...],
+    heads: Array,
+    output: Output,
+    items: Sequence[Expression],
+    values: Mapping[str, Column],
+    groups: int,
+) -> pa.Table:
+    """Return the partition attributes and the items of RETURN, given the values of its aggregates."""
+    columns: dict[str, Column] = {name: _taken(rows, name, heads) for name in partition}
 
     def resolve(node: Expression) -> Column | None:
         if isinstance(node, Reference):
@@ -64,8 +133,8 @@ def grouped(function: str, values: pa.Array, owner: Array, groups: int) -> pa.Ar
         return _unranked(ranked).cast(values.type)
     if function == "sum" and pa.types.is_integer(values.type):
         values = values.cast(pa.int64())
-        if float(np.abs(values.fill_null(0).to_numpy(zero_copy_only=False).astype(float)).sum()) >= 2.0**62:
-            return _exact_sums(values, owner, groups)
+        if _may_leave(values):
+            return _narrowed(_exact_sums(values, owner, groups))
     return _by_owner(function, as_averaged(function, values), owner, groups)
 
 
@@ -84,13 +153,32 @@ def _by_owner(function: str, values: pa.Array, owner: Array, groups: int) -> pa.
     return result.column(f"value_{arrow}").combine_chunks().take(pa.array(at, mask=at < 0))
 
 
+def _may_leave(values: pa.Array) -> bool:
+    """Say whether sums of int64 values might leave int64."""
+    floats = values.fill_null(0).to_numpy(zero_copy_only=False).astype(float)
+    return float(np.abs(floats).sum()) >= 2.0**62
+
+
+def _whole_sums(values: pa.Array, owner: Array, groups: int) -> pa.Array:
+    """Sum int64 values, however large the sums."""
+    if _may_leave(values):
+        return _exact_sums(values, owner, groups)
+    return _by_owner("sum", values, owner, groups).cast(WHOLE)
+
+
 def _exact_sums(values: pa.Array, owner: Array, groups: int) -> pa.Array:
-    """Sum integers that may leave int64: a total that does is null."""
-    totals: list[int | None] = [None] * groups
-    for value, group in zip(values.to_pylist(), owner.tolist(), strict=True):
-        if value is not None:
-            totals[group] = (totals[group] or 0) + value
-    fitting = [total if total is not None and -(2**63) <= total < 2**63 else None for total in totals]
+    """Sum integers that may leave int64: their upper and their lower halves."""
+    half = pa.scalar(32, pa.int64())
+    upper = _by_owner("sum", pc.shift_right(values, half), owner, groups).to_pylist()
+    lower = pc.bit_wise_and(values, pa.scalar(2**32 - 1, pa.int64()))
+    pairs = zip(upper, _by_owner("sum", lower, owner, groups).to_pylist(), strict=True)
+    return pa.array([None if high is None else Decimal((high << 32) + low) for high, low in pairs], WHOLE)
+
+
+def _narrowed(sums: pa.Array) -> pa.Array:
+    """Return whole sums as int64; one that does not fit is null."""
+    exact = [None if total is None else int(total) for total in sums.to_pylist()]
+    fitting = [total if total is not None and -(2**63) <= total < 2**63 else None for total in exact]
     return pa.array(fitting, pa.int64())
 
 

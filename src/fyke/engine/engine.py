@@ -80,8 +80,8 @@ class Engine:
         self.compresses = self._compresses()
         self.names = list(dict.fromkeys(v.name for program in self.programs for v in program.variables))
         self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
-        roles = [self._roles(number) for number in range(len(self.programs))]
-        self.lazy = LazyReader(plan, roles, settings, self.names) if plan.engine in LAZY_ENGINES else None
+        lazy = plan.engine in LAZY_ENGINES
+        self.lazy = LazyReader(plan, self.programs, settings, self.names) if lazy else None
         self.tree = TreeReader(plan, self.programs, self.names) if plan.engine == "tree" else None
         arity = self.analysed.functions
         self.compiled = [
@@ -189,7 +189,8 @@ class Engine:
         A lazy engine goes on searching only when a chunk has been taken, so that memory does not grow
         with the matches, wherever each of them is certain by itself.
         """
-        if self.lazy is None or not self.lazy.streams or self._waits():
+        waits = self._waits() and (watermark is not None or len(state.waiting))
+        if self.lazy is None or not self.lazy.streams or waits:
             after, found = self.advance(state, batch, watermark, sorted_rows=sorted_rows, clock=clock)
             yield found
             return after

@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from fyke.engine.automaton import Feed
+from fyke.engine.automaton import AutomatonCall, Feed
 from fyke.engine.exceeded import LimitReached
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
-from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.kernels.absence import FRAME_SIZE
+from fyke.engine.kernels.arrays import Array, Data, Matches
 from fyke.engine.kernels.lazy import run_lazy
 from fyke.engine.kernels.subsets import BLOCKS
-from fyke.engine.kernels.world import World, nothing, pack_world
+from fyke.engine.kernels.world import World, nothing, pack_world, pack_worlds
 from fyke.engine.lazy_plan import LazyCompiler, Step, share
 from fyke.engine.lazy_tables import Keys, PlanTables, find_candidates, find_reach
 from fyke.engine.matchset import MatchSet
-from fyke.engine.program import Settings
+from fyke.engine.program import Program, Settings
 from fyke.engine.state import Counters
 from fyke.engine.tally import TallyArrays
 from fyke.errors import CountTooLargeError
@@ -50,13 +51,14 @@ class LazySearch:
     def __init__(
         self,
         alternatives: Sequence[Alternative],
-        roles: Sequence[Mapping[str, int]],
+        programs: Sequence[Program],
         settings: Settings,
         names: Sequence[str],
         lazy: LazySettings,
     ) -> None:
-        self.alternatives, self.roles, self.settings, self.lazy = alternatives, roles, settings, lazy
-        self.compiler = LazyCompiler(alternatives, roles, settings, names, lazy.first_chance)
+        self.alternatives, self.settings, self.lazy = alternatives, settings, lazy
+        self.compiler = LazyCompiler(alternatives, programs, settings, names, lazy.first_chance)
+        self.roles = self.compiler.roles
         self.window_kind = L.WINDOW_NONE
         if settings.window is not None and settings.window_kind is not None:
             events = settings.window_kind is WindowKind.EVENTS
@@ -112,7 +114,7 @@ class LazySearch:
         return {numbers[v.name] for each in anchored for v in each.variables if v.group}
 
     def _searched(self, number: int, alternative: Alternative) -> set[str]:
-        early = (alternative.absences[k].variables[0].name for k in self.decided_early(number))
+        early = (absence.variables[0].name for absence in self.compiler.lacking(number))
         return {*(variable.name for variable in alternative.variables), *early}
 
     def _chain(self, number: int, counts: Mapping[int, int], subsets: bool) -> list[Step]:
@@ -159,7 +161,9 @@ class LazyCall:
         self.longest = len(self.program.everything) + _LEVELS
         self._make_levels()
         self._make_output(_BINDINGS)
-        self.small = self._scratch()
+        programs = [search.compiler.programs[number] for number in search.compiler.beside]
+        self.beside = [AutomatonCall(each, ranks, data, self.limits) for each in programs]
+        self.small = self._scratch() | self._absence_scratch(programs)
         self._begin_accumulators()
 
     def _make_levels(self) -> None:
@@ -192,6 +196,24 @@ class LazyCall:
         scratch |= {"stack_f": np.zeros(depth), "before_f": np.zeros(reals), "after_f": np.zeros(reals)}
         return {**scratch, "nulls": np.zeros(depth, np.uint8)}
 
+    def _absence_scratch(self, programs: Sequence[Program]) -> dict[str, Array]:
+        """Return the stack of a search for absences: room for the bound events, and for all as added ones."""
+        variables = max((len(each.everything) for each in programs), default=0)
+        most = 3 * variables + 4 + self.data.events.shape[1] if programs else 1
+        return {
+            "added": np.empty((most, 2), np.int64),
+            "frames": np.empty((most, FRAME_SIZE), np.int64),
+            "budget": np.full(1, self.limits.steps, np.int64),
+        }
+
+    def _worlds_beside(self, world: Any) -> Any:
+        """Return the worlds of the programs with absences of several events; if there are none, any."""
+        nothing_found = Matches(*(np.zeros(1, np.int64) for _ in Matches._fields))
+        for call in self.beside:
+            call.longest = len(self.small["added"])
+        packed = [call.world(self.feed.segments, nothing_found) for call in self.beside]
+        return pack_worlds(packed or [world])
+
     def _begin_accumulators(self) -> None:
         """Empty the accumulators at the foot of the stack: of nothing there is no least, and no greatest."""
         for acc in self.program.compiler.accumulators.values():
@@ -219,8 +241,9 @@ class LazyCall:
         """Search; yield the matches in chunks of bounded size."""
         self.feed.segments = np.ascontiguousarray(self.feed.segments)
         world = pack_world(self._held())
+        beside = self._worlds_beside(world)
         while True:
-            status = run_lazy(world)
+            status = run_lazy(world, beside)
             if self.cursor[Z.SEEK_MATCHES]:
                 yield self._drain()
                 if status != L.DONE:  # the chunk has taken the arrays along

@@ -3,8 +3,8 @@
 A chain binds the variables of an alternative in a given order ([L] 4); chains of several alternatives
 that begin alike share their first steps ([L] 5).  A tree leaves the order open ([L] 7): its steps say
 for every variable what could be decided, and the kernel looks at what is bound.  Groups come last
-([L] 4.5).  An absence between two bound events is checked as soon as they, and all that its conditions
-mention, are bound ([L] 4.4.2).
+([L] 4.5).  An absence between bound events is checked as soon as they, and all that its conditions
+mention, are bound ([L] 4.4.2): one event by its candidates, several by a search of their own.
 """
 
 from __future__ import annotations
@@ -15,8 +15,15 @@ from dataclasses import dataclass, field
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.program import Program, Settings
-from fyke.pattern.normal_form import Alternative, Condition, Variable
-from fyke.plan.early_absences import depends_on, early_absences, may_be_one, nearest
+from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
+from fyke.plan.early_absences import (
+    absent_variables,
+    depends_on,
+    early_absences,
+    may_be_one,
+    nearest,
+    takes_one_event,
+)
 
 Column = tuple[int, str, int]  # role bit, "i" or "f", number of the column
 _FLIPPED = {0: 0, 1: 1, 2: 4, 3: 5, 4: 2, 5: 3}
@@ -56,6 +63,21 @@ class Lack:
 
 
 @dataclass(frozen=True, slots=True)
+class Several:
+    """An absence of several events between bound ones, a row in the program of its alternative.
+
+    ``numbers`` are those of that program for the variables of the merged one.  Two are equal if they
+    mean the same (``meaning``: the absence, its order, its roles), whosever program they are in.
+    """
+
+    world: int = field(compare=False)
+    absence: int = field(compare=False)
+    numbers: tuple[int, ...] = field(compare=False)
+    meaning: tuple[Absence, frozenset[tuple[str, str]], tuple[int, ...]]
+    needs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """How one variable is bound: numbers are those of the merged program."""
 
@@ -71,6 +93,7 @@ class Step:
     tests: tuple[Test, ...]
     close: tuple[Test, ...]
     lacks: tuple[Lack, ...]
+    several: tuple[Several, ...]
     bit: int = 0
 
     @property
@@ -81,7 +104,7 @@ class Step:
     @property
     def plain(self) -> bool:
         """Whether comparisons decide alone."""
-        return not (self.group or self.same or self.tests or self.lacks)
+        return not (self.group or self.same or self.tests or self.lacks or self.several)
 
 
 @dataclass(slots=True)
@@ -99,13 +122,15 @@ class LazyCompiler:
     def __init__(
         self,
         alternatives: Sequence[Alternative],
-        roles: Sequence[Mapping[str, int]],
+        programs: Sequence[Program],
         settings: Settings,
         names: Sequence[str],
         first_chance: bool,
     ) -> None:
-        self.alternatives, self.roles = alternatives, roles
+        self.alternatives, self.programs = alternatives, programs
+        self.roles = roles = [program.roles for program in programs]
         self.early = [early_absences(each) if first_chance else () for each in alternatives]
+        self.beside = [k for k in range(len(alternatives)) if self._early(k, one=False)]
         merged = self._merged(names)
         every = {name: bit for each in reversed(roles) for name, bit in each.items()}
         self.program = Program(merged, every, settings)
@@ -114,17 +139,22 @@ class LazyCompiler:
             rows.clear()
         self.numbers = {condition: number for number, condition in enumerate(merged.conditions)}
 
+    def _early(self, number: int, *, one: bool) -> list[int]:
+        """Return the early absences of an alternative that take one event, or several."""
+        absences = self.alternatives[number].absences
+        return [k for k in self.early[number] if takes_one_event(absences[k]) == one]
+
+    def lacking(self, number: int) -> list[Absence]:
+        """Return the early absences of one event of an alternative."""
+        return [self.alternatives[number].absences[k] for k in self._early(number, one=True)]
+
     def _merged(self, names: Sequence[str]) -> Alternative:
-        """Return all variables, those of early absences last, and all conditions, each once."""
+        """Return all variables, those of early absences of one event last, and all conditions, each once."""
         known = {v.name: v for each in reversed(self.alternatives) for v in each.variables}
-        absent = {
-            a.variables[0].name: a.variables[0]
-            for each, early in zip(self.alternatives, self.early, strict=True)
-            for a in (each.absences[k] for k in early)
-        }
+        lacking = [each for number in range(len(self.alternatives)) for each in self.lacking(number)]
+        absent = {each.variables[0].name: each.variables[0] for each in lacking}
         conditions = dict.fromkeys(c for each in self.alternatives for c in each.conditions)
-        for each, early in zip(self.alternatives, self.early, strict=True):
-            conditions |= dict.fromkeys(c for k in early for c in each.absences[k].conditions)
+        conditions |= dict.fromkeys(c for each in lacking for c in each.conditions)
         variables = [known[name] for name in names] + [v for n, v in absent.items() if n not in known]
         return Alternative(tuple(variables), frozenset(), tuple(conditions))
 
@@ -182,6 +212,7 @@ class LazyCompiler:
             tuple(sorted(tests, key=lambda each: (each.mode & Z.MODE_EVERY, self._cost(each)))),
             tuple(sorted(close, key=self._cost)),
             self._lacks(number, name, present, bits),
+            self._several(number, name, present, bits),
             bits.get(name, 0),
         )
 
@@ -233,8 +264,7 @@ class LazyCompiler:
         """Return the early absences that are decided when ``name`` is bound."""
         alternative, found = self.alternatives[number], []
         variables = {variable.name: variable for variable in alternative.variables}
-        for k in self.early[number]:
-            absence = alternative.absences[k]
+        for absence in self.lacking(number):
             needed = depends_on(alternative, absence)
             if name not in needed or not needed <= present:
                 continue
@@ -261,6 +291,28 @@ class LazyCompiler:
                     sum(bits.get(each, 0) for each in needed),
                 )
             )
+        return tuple(found)
+
+    def _several(
+        self, number: int, name: str, present: set[str], bits: Mapping[str, int]
+    ) -> tuple[Several, ...]:
+        """Return the early absences of several events that are decided when ``name`` is bound."""
+        alternative, program, found = self.alternatives[number], self.programs[number], []
+        outer = [row for row, cells in enumerate(program.absence_rows) if cells[L.ABSENCE_PARENT] < 0]
+        numbers = tuple(program.number.get(each.name, -1) for each in self.program.everything)
+        for k in self._early(number, one=False):
+            absence = alternative.absences[k]
+            needed = depends_on(alternative, absence)
+            if name not in needed or not needed <= present:
+                continue
+            names = [variable.name for variable in absent_variables(absence)]
+            about = needed.union(names)
+            order = frozenset(
+                (u, v) for u, v in alternative.order if {u, v} <= about and not {u, v} <= needed
+            )
+            meaning = (absence, order, tuple(program.roles[each] for each in names))
+            needs = sum(bits.get(each, 0) for each in needed)
+            found.append(Several(self.beside.index(number), outer[k], numbers, meaning, needs))
         return tuple(found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array, Data
 from fyke.engine.lazy import LazySearch, LazySettings
 from fyke.engine.matchset import MatchSet, concat
-from fyke.engine.program import Settings
+from fyke.engine.program import Program, Settings
 from fyke.engine.state import Counters
 from fyke.engine.tally import Tally, TallyArrays
 from fyke.plan.counting import Counting, may_repeat
@@ -27,7 +27,7 @@ class LazyReader:
     """The lazy search of a plan, behind the door of the engine."""
 
     def __init__(
-        self, plan: Plan, roles: Sequence[Mapping[str, int]], settings: Settings, names: Sequence[str]
+        self, plan: Plan, programs: Sequence[Program], settings: Settings, names: Sequence[str]
     ) -> None:
         self.limits = plan.limits
         lazy = LazySettings(
@@ -37,8 +37,10 @@ class LazyReader:
             plan.pushed.analysed.schema.points,
             plan.limits,
         )
-        self.search = LazySearch(plan.pushed.alternatives, roles, settings, names, lazy)
-        self.tally = Tally(plan) if isinstance(plan.counting, Counting) else None
+        self.search = LazySearch(plan.pushed.alternatives, programs, settings, names, lazy)
+        counting = plan.counting
+        self.tallied = isinstance(counting, Counting)
+        self.tally = Tally(plan) if isinstance(counting, Counting) and not counting.chunks else None
         self.arrays: TallyArrays | None = None
         repeats = any(may_repeat(*pair) for pair in itertools.combinations(plan.pushed.alternatives, 2))
         self.alone = plan.output == "all" and not repeats
@@ -79,12 +81,15 @@ class LazyReader:
             counters.matches = int(call.counts.sum())
 
     def _counted(self, chunk: MatchSet, events: Array, partition: int, count: int) -> tuple[int, int]:
-        """Count the matches of each partition, which come one after the other; return the last one's."""
+        """Count the matches of each partition, which come one after the other; return the last one's.
+
+        Matches that are only tallied are not kept, so their number has no limit.
+        """
         codes, numbers = np.unique(events[L.EVENT_SEGMENT][chunk.first], return_counts=True)
         for code, number in zip(codes, numbers, strict=True):
             count = int(number) + (count if code == partition else 0)
             partition = int(code)
-            if count > self.limits.matches:
+            if count > self.limits.matches and not self.tallied:
                 raise LimitReached("matches", int(chunk.positions[-1]))
         return partition, count
 

@@ -12,7 +12,7 @@ from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.arrays import Array, Data
 from fyke.engine.kernels.lazy_candidates import gather_floats, gather_integers, list_candidates
 from fyke.engine.kernels.reach import measure_reach
-from fyke.engine.lazy_plan import Column, Fast, Lack, Node, Step, Test
+from fyke.engine.lazy_plan import Column, Fast, Lack, Node, Several, Step, Test
 
 _INDEX_FROM = 16  # candidates in a window from which on an index of an equality pays
 
@@ -155,6 +155,7 @@ class PlanTables:
         self.fast: list[list[int]] = []
         self.tests: list[list[int]] = []
         self.lacks: list[list[int]] = []
+        self.several: list[list[int]] = []
         self.children: list[int] = []
         self.accepts: list[int] = []
         self.choices: list[list[int]] = []
@@ -210,6 +211,7 @@ class PlanTables:
         row[Z.STEP_CHECKS : Z.STEP_CHECKS + 2] = self._tests(step.tests)
         row[Z.STEP_CLOSE : Z.STEP_CLOSE + 2] = self._tests(step.close)
         row[Z.STEP_ABSENCES : Z.STEP_ABSENCES + 2] = self._lacks(step.lacks)
+        row[Z.STEP_SEVERAL : Z.STEP_SEVERAL + 2] = self._several(step.several)
         row[Z.STEP_BIT] = step.bit
         row[Z.STEP_COUPLED], row[Z.STEP_NEXT_GROUP] = int(step.coupled), -1
         row[Z.STEP_FIRST_GROUP] = len(self.steps)
@@ -255,6 +257,13 @@ class PlanTables:
             self.lacks.append([lack.variable, *role, *lists, *conditions, lack.needs])
         return [first, len(self.lacks)]
 
+    def _several(self, several: Sequence[Several]) -> list[int]:
+        first = len(self.several)
+        for each in several:
+            numbers = self._list(each.numbers)[0]
+            self.several.append([each.world, each.absence, numbers, each.needs])
+        return [first, len(self.several)]
+
     def anchor_groups(self, heads: Collection[int]) -> None:
         """Let the first elements of groups bound their windows, for the variables in ``heads``."""
         for row in self.steps:
@@ -284,6 +293,7 @@ class PlanTables:
             (Z.PLAN_FAST, self.fast),
             (Z.PLAN_CHECKS, self.tests),
             (Z.PLAN_ABSENCES, self.lacks),
+            (Z.PLAN_SEVERAL, self.several),
             (Z.PLAN_CHILDREN, [self.children]),
             (Z.PLAN_ACCEPT, [self.accepts]),
             (Z.PLAN_ALTERNATIVES, self.choices),

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.aggregates import aggregate_rows, as_averaged, grouped
+from fyke.engine.aggregates import (
+    aggregate_rows,
+    aggregate_tallies,
+    as_averaged,
+    grouped,
+    merge_tallies,
+    tally_rows,
+)
 from fyke.engine.engine import Found
 from fyke.engine.evaluate import Column, apply, evaluate
 from fyke.engine.identity import MatchIds
@@ -17,7 +24,6 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.bindings import find_bound, list_bound
 from fyke.engine.matchset import MatchSet, no_matches
-from fyke.engine.tally import tally_schema
 from fyke.language.ast import Call, Expression, Index, Length, Reference, walk
 from fyke.pattern.check import is_aggregate
 from fyke.pattern.returns import END, MATCH_ID, START
@@ -46,6 +52,7 @@ class ResultBuilder:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.analysed = plan.pushed.analysed
+        self.partition = self.analysed.form.partition
         self.variables = self._variables()
         self.ids = MatchIds(plan.pushed.needed, self.analysed.form.fingerprint)
         self.output = plan.pushed.output
@@ -55,8 +62,9 @@ class ResultBuilder:
         kinds = {**{name: columns[name] for name in plan.pushed.needed}, **made}
         rows = pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
         self.schema: pa.Schema = self._rows(no_matches(), rows, np.zeros((L.EVENT_SIZE, 0), np.int64)).schema
-        if isinstance(plan.counting, Counting):
-            self.schema = tally_schema(self.schema, plan.counting)
+        self.row_schema, self.tallied = self.schema, isinstance(plan.counting, Counting)
+        if self.tallied:
+            self.schema = tally_rows(self.schema.empty_table(), self.partition, self.output).schema
 
     def _variables(self) -> dict[str, VariableRows]:
         found: dict[str, VariableRows] = {}
@@ -70,18 +78,30 @@ class ResultBuilder:
         return found
 
     def rows(self, found: Found) -> pa.Table:
-        """Return one row per match: the result, or what :meth:`finish` aggregates."""
+        """Return one row per match: the result, or what :meth:`finish` aggregates; or tallies of them."""
         if found.tally is not None:
             return found.tally.cast(self.schema)
         rows = self._rows(found.matches, found.rows, found.events)
-        return rows if rows.schema.equals(self.schema) else rows.cast(self.schema)
+        rows = rows if rows.schema.equals(self.row_schema) else rows.cast(self.row_schema)
+        return tally_rows(rows, self.partition, self.output) if self.tallied else rows
+
+    @property
+    def whole_sums(self) -> frozenset[str]:
+        """The columns of tallies that are sums of integers, exact beyond 64 bits."""
+        sums = (each.column for each in self.aggregates if self.tallied and each.function == "sum")
+        return frozenset(each for each in sums if pa.types.is_integer(self.row_schema.field(each).type))
+
+    def merge(self, tallies: Sequence[pa.Table]) -> pa.Table:
+        """Return tallies that :meth:`rows` has made as one, with a row per partition."""
+        return merge_tallies(pa.concat_tables(tallies), self.partition, self.output)
 
     def finish(self, rows: pa.Table) -> pa.Table:
         """Turn the rows of all matches into the result of a query with aggregates over matches."""
         if not self.output.over_matches:
             return rows
-        tallied = isinstance(self.plan.counting, Counting)
-        return aggregate_rows(rows, self.analysed.form.partition, self.output, tallied=tallied)
+        if self.tallied:
+            return aggregate_tallies(rows, self.partition, self.output, self.whole_sums)
+        return aggregate_rows(rows, self.partition, self.output)
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:
         values = _Values(matches, rows, self.variables, self.plan.functions, self.analysed.schema)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 
+from fyke.engine.aggregates import WHOLE
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.arrays import Array
 from fyke.errors import InputError
@@ -105,12 +107,20 @@ class Tally:
                 columns[each.column + VALID] = pa.array(valid)
             elif self.typed[k]:
                 columns[each.column] = pa.array(real, mask=valid == 0)
+            elif each.function == "sum":
+                columns[each.column] = _unwrapped(total, real, valid)
             else:
-                unsure = np.abs(real) >= _TOO_LARGE * (1 - 1e-9)
-                wide = (np.abs(real) > _TOO_LARGE * (1 + 1e-9)) | (unsure & ((total < 0) != (real < 0)))
-                columns[each.column] = pa.array(total, mask=(valid == 0) | wide)
+                columns[each.column] = pa.array(total, mask=valid == 0)
             k += 1
         return pa.table(columns)
+
+
+def _unwrapped(totals: Array, reals: Array, valid: Array) -> pa.Array:
+    """Return sums that were added modulo 2⁶⁴ as what they are; the floats beside them tell how large."""
+    exact: list[Decimal | None] = []
+    for total, real, some in zip(totals.tolist(), reals.tolist(), valid.tolist(), strict=True):
+        exact.append(Decimal(total + (round((real - total) / 2.0**64) << 64)) if some else None)
+    return pa.array(exact, WHOLE)
 
 
 def _check_sums(value: Value, numbers: Array) -> None:
@@ -120,19 +130,3 @@ def _check_sums(value: Value, numbers: Array) -> None:
             f"{value.attribute} holds integers so large that their sum over a group may leave 64 bits",
             remedy=f"Cast {value.attribute} to double, or use engine='automaton'.",
         )
-
-
-def tally_schema(schema: pa.Schema, counting: Counting) -> pa.Schema:
-    """Return the schema of tallied rows from that of rows of matches."""
-    fields = []
-    functions = {each.column: each.function for each, value in counting.aggregates if value is not None}
-    for field in schema:
-        function = functions.get(field.name)
-        if function == "avg":
-            fields += [pa.field(field.name, pa.float64()), pa.field(field.name + VALID, pa.int64())]
-        elif function == "sum":
-            wide = pa.float64() if pa.types.is_floating(field.type) else pa.int64()
-            fields.append(pa.field(field.name, wide))
-        else:
-            fields.append(field)
-    return pa.schema(fields)

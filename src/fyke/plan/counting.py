@@ -1,13 +1,14 @@
-"""How aggregates over matches are computed: from rows, by counting, or without listing subsets.
+"""How aggregates over matches are computed: from rows, in chunks, by counting, or without listing subsets.
 
-A pure function of the plan.  Counting writes no match down; groups whose conditions couple at most
-neighbouring elements need not even be enumerated: the number of subsets follows from a recurrence over
-the candidates, in polynomial time.
+A pure function of the plan.  In chunks the rows of some matches at a time are tallied and dropped.
+Counting writes no match down; groups whose conditions couple at most neighbouring elements need not even
+be enumerated: the number of subsets follows from a recurrence over the candidates, in polynomial time.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -16,10 +17,11 @@ from fyke.language.ast import Call, Index, Length, Reference, walk
 from fyke.pattern.check import is_aggregate
 from fyke.pattern.normal_form import Alternative, Condition, Variable
 from fyke.plan.early_absences import early_absences, may_be_one
-from fyke.plan.match_aggregates import MatchAggregate, split_aggregates
+from fyke.plan.match_aggregates import MERGEABLE, MatchAggregate, split_aggregates
 from fyke.plan.pushdown import Pushed
 
 _MOST_ELEMENTS = 64  # repetition bounds up to which lists are told apart by their length
+_MET = "every match is met, none is kept"
 _BEST = {"min": ("min", "max", "sum", "count", "len", "single"), "sum": ("sum", "count", "len", "single")}
 _BEST |= {"max": _BEST["min"], "avg": _BEST["sum"]}
 
@@ -49,11 +51,14 @@ class Counting:
         Whether groups are counted by a recurrence; otherwise every match is met, but none is kept.
     reason
         Why, for ``explain``.
+    chunks
+        Whether rows of matches are tallied chunk by chunk, outside the search.
     """
 
     aggregates: tuple[tuple[MatchAggregate, Value | None], ...]
     subsets: bool
     reason: str
+    chunks: bool = False
 
 
 def plan_counting(pushed: Pushed, output: str, *, first_chance: bool) -> Counting | str:
@@ -63,25 +68,37 @@ def plan_counting(pushed: Pushed, output: str, *, first_chance: bool) -> Countin
     if output != "all":
         return f"output is {output!r}"
     found, _ = split_aggregates(pushed.output)
+    if any(may_repeat(*pair) for pair in itertools.combinations(pushed.alternatives, 2)):
+        return "two alternatives may find the same match"
+    counted = all(each.argument is None for each in found)
+    groups = any(variable.group for each in pushed.alternatives for variable in each.variables)
+    coupled = [why for why in map(_coupling, pushed.alternatives) if why]
+    why = _needs_rows(pushed, found, groups=groups, first_chance=first_chance)
+    values = tuple((each, None if each.argument is None else _value(each, pushed)) for each in found)
+    if not why and groups and not coupled:
+        return Counting(values, True, "conditions couple neighbouring elements at most")
+    if not why and (counted or not groups):
+        reason = f"{_MET}{': ' + coupled[0] if coupled else ''}"
+        return Counting(values, False, reason)
+    unmergeable = [each.function for each in found if each.function not in MERGEABLE]
+    if unmergeable:
+        return f"{unmergeable[0]} needs all values at once"
+    reason = f"{_MET}: {why or coupled[0]}"
+    return Counting(tuple((each, None) for each in found), False, reason, chunks=True)
+
+
+def _needs_rows(pushed: Pushed, found: Sequence[MatchAggregate], *, groups: bool, first_chance: bool) -> str:
+    """Return why the search cannot tally matches by itself, or nothing."""
     for alternative in pushed.alternatives:
         if len(early_absences(alternative) if first_chance else ()) < len(alternative.absences):
             return "an absence is checked on whole matches"
-    if any(may_repeat(*pair) for pair in itertools.combinations(pushed.alternatives, 2)):
-        return "two alternatives may find the same match"
-    values = [(each, None if each.argument is None else _value(each, pushed)) for each in found]
-    coupled = [why for why in map(_coupling, pushed.alternatives) if why]
-    counted = all(each.argument is None for each in found)
-    if any(each.argument is not None and value is None for each, value in values):
-        return "an aggregate needs a value that lists of elements do not add up to"
-    if not counted and len(pushed.alternatives) > 1:
+    valued = [each for each in found if each.argument is not None]
+    if any(_value(each, pushed) is None for each in valued):
+        of = "lists of elements do not add up to" if groups else "is no number of one event"
+        return f"an aggregate needs a value that {of}"
+    if valued and groups and len(pushed.alternatives) > 1:
         return "an aggregate needs values, and there are several alternatives"
-    groups = any(variable.group for each in pushed.alternatives for variable in each.variables)
-    if groups and not coupled:
-        return Counting(tuple(values), True, "conditions couple neighbouring elements at most")
-    if not counted:
-        return coupled[0] if coupled else "an aggregate needs values of matches"
-    reason = f"every match is met, none is kept{': ' + coupled[0] if coupled else ''}"
-    return Counting(tuple(values), False, reason)
+    return ""
 
 
 def unbounded_groups(alternative: Alternative, *, window: bool) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from fyke.pattern.normal_form import Absence, Alternative, Variable
+from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
 
 
 def nearest(
@@ -26,35 +26,56 @@ def may_be_one(left: Variable, right: Variable) -> bool:
 def early_absences(alternative: Alternative) -> tuple[int, ...]:
     """Return the absences that are decided once some single variables are bound, whatever else is.
 
-    Such an absence is of one event, and single variables are ordered before and after it: then it lies
-    within the window whenever they do.
+    All their events, those of nested absences too, are ordered behind one single variable and before
+    another: then they lie within the window whenever these do.  No group has a say in them.
     """
     groups = {variable.name for variable in alternative.variables if variable.group}
-    found = []
+    singles = [variable.name for variable in alternative.variables if not variable.group]
+    order, found = alternative.order, []
     for k, absence in enumerate(alternative.absences):
-        if len(absence.variables) != 1 or absence.absences:
-            continue
-        variable = absence.variables[0]
-        if variable.group or (variable.minimum, variable.maximum) != (1, 1):
-            continue
-        names = {each.name for each in alternative.variables}
-        between = any((u, variable.name) in alternative.order for u in names)
-        between &= any((variable.name, u) in alternative.order for u in names)
+        absent = [variable.name for variable in absent_variables(absence)]
+        between = all(
+            any((u, v) in order for u in singles) and any((v, u) in order for u in singles) for v in absent
+        )
         if between and not depends_on(alternative, absence) & groups:
             found.append(k)
     return tuple(found)
 
 
+def takes_one_event(absence: Absence) -> bool:
+    """Say whether an absence is of one single event, whatever else is there."""
+    first, *others = absence.variables
+    several = first.group or (first.minimum, first.maximum) != (1, 1)
+    return not others and not several and not absence.absences
+
+
+def absent_variables(absence: Absence) -> Iterator[Variable]:
+    """Yield the variables of an absence and of those nested in it."""
+    yield from absence.variables
+    for nested in absence.absences:
+        yield from absent_variables(nested)
+
+
 def depends_on(alternative: Alternative, absence: Absence) -> set[str]:
-    """Return the variables an absence of one event depends on ([L] 4.4.2, DEP)."""
-    order, (absent,) = alternative.order, absence.variables
+    """Return the variables to be bound that decide an absence ([L] 4.4.2, DEP).
+
+    They are the neighbours of its events, what its conditions mention, and what could be bound to one of
+    its events.
+    """
+    order = alternative.order
     names = [variable.name for variable in alternative.variables]
-    needed = set(nearest([u for u in names if (u, absent.name) in order], order, {}, 1))
-    needed |= set(nearest([u for u in names if (absent.name, u) in order], order, {}, 0))
-    for condition in absence.conditions:
-        needed |= condition.variables - {absent.name}
-    for variable in alternative.variables:
-        apart = (variable.name, absent.name) not in order and (absent.name, variable.name) not in order
-        if apart and may_be_one(variable, absent):
-            needed.add(variable.name)
+    needed = {each for condition in _conditions(absence) for each in condition.variables} & set(names)
+    for absent in absent_variables(absence):
+        needed |= set(nearest([u for u in names if (u, absent.name) in order], order, {}, 1))
+        needed |= set(nearest([u for u in names if (absent.name, u) in order], order, {}, 0))
+        for variable in alternative.variables:
+            apart = (variable.name, absent.name) not in order and (absent.name, variable.name) not in order
+            if apart and may_be_one(variable, absent):
+                needed.add(variable.name)
     return needed
+
+
+def _conditions(absence: Absence) -> Iterator[Condition]:
+    yield from absence.conditions
+    for nested in absence.absences:
+        yield from _conditions(nested)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fyke.language.ast import Expression, Strategy
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
+from fyke.plan.anchors import find_anchors
 from fyke.plan.early_absences import depends_on, early_absences
 from fyke.plan.explain_run import Ran, explain_run
 from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
@@ -44,6 +45,10 @@ def explain_plan(
             lines.append(f"  alternative {number} of {len(analysed.form.alternatives)}")
         lines += _alternative(alternative)
     lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(pushed)]
+    if (
+        rows_by == "Arrow" and find_anchors(plan) is not None
+    ):  # only a whole table can be looked through first
+        lines.append("  near     where events of the rarest variable are few: rows within a window of one")
     lines += ["", *_title("matching"), *_matching(plan)]
     choice = choose_plan(plan.engine, pushed, asked or plan.techniques, plan.statistics, plan.output)
     lines += ["", *_title("cost"), *_costs(choice), *_unused(plan)]
@@ -215,5 +220,7 @@ def _aggregation(plan: Plan) -> str:
     counting = plan.counting
     if isinstance(counting, str):
         return f"aggregate over matches ({counting})"
-    how = "by a recurrence over the elements of groups" if counting.subsets else "by counting"
+    how = "chunk by chunk" if counting.chunks else "by counting"
+    if counting.subsets:
+        how = "by a recurrence over the elements of groups"
     return f"aggregate over matches {how} ({counting.reason})"

@@ -10,6 +10,7 @@ from fyke.pattern.returns import Output
 
 _COLUMN = "__fyke_item_"
 VALID = "_n"  # of an average: how many values its sum has
+MERGEABLE = ("count", "sum", "avg", "min", "max")  # those that tallies of some matches each add up to
 
 
 @dataclass(frozen=True, slots=True)

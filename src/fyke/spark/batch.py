@@ -22,7 +22,7 @@ from fyke.engine.state import Counters, State
 from fyke.engine.warm import warm_up
 from fyke.language.ast import Strategy
 from fyke.plan.counting import Counting
-from fyke.plan.match_aggregates import combine_tallies, split_aggregates
+from fyke.plan.match_aggregates import MatchAggregate, combine_tallies, split_aggregates
 from fyke.plan.plan import Plan, prepared_columns
 from fyke.spark.expression import quote, to_sql
 from fyke.spark.observe import Observed, counts_of_task, with_metrics, without_counts
@@ -85,18 +85,21 @@ def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder | Compres
     # The types are those of the result on a table without rows: Spark has others for sums of decimals.
     finished = builder.finish(builder.schema.empty_table()).schema
     partition = [F.col(quote(name)) for name in analysed.form.partition]
-    asked = [
-        F.coalesce(_AGGREGATE[each.function](each.column), F.lit(0 if each.counts else None)).alias(
-            each.column
-        )
-        for each in aggregates
-    ]
+    asked = [_aggregate(each, builder).alias(each.column) for each in aggregates]
     grouped = matches.groupBy(*partition).agg(*asked)
     columns = []
     for column, item in zip(plan.pushed.output.columns, items, strict=True):
         kind = from_arrow_type(finished.field(column.name).type, prefer_timestamp_ntz=True)
         columns.append(F.expr(to_sql(item, {})).cast(kind).alias(column.name))
     return grouped.select(*partition, *columns)
+
+
+def _aggregate(each: MatchAggregate, builder: ResultBuilder | CompressedBuilder) -> Column:
+    """Return an aggregate over matches, or over tallies of them, where sums of integers are decimals."""
+    value = _AGGREGATE[each.function](each.column)
+    if isinstance(builder, ResultBuilder) and each.column in builder.whole_sums:
+        value = value.try_cast("bigint")
+    return F.coalesce(value, F.lit(0 if each.counts else None))
 
 
 def matcher(

@@ -231,7 +231,7 @@ def reach(w, begin, end, first, stop):
 
 
 @jit
-def between(w, absence, begin, end, first, stop):
+def between(w, absence, bound, n_bound, first, stop):
     """Narrow the rows to those the order leaves for every variable of an absence."""
     row = w.program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
     lower, upper = stop, first
@@ -239,11 +239,11 @@ def between(w, absence, begin, end, first, stop):
         variable = w.program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
         before, after = w.program[variable + L.VAR_BEFORE], w.program[variable + L.VAR_AFTER]
         low, high = first, stop
-        for k in range(begin, end):
-            if (before >> w.out_variables[k]) & 1:
-                low = max(low, w.out_positions[k] + 1)
-            if (after >> w.out_variables[k]) & 1:
-                high = min(high, w.out_positions[k])
+        for k in range(n_bound):
+            if (before >> bound[k, 1]) & 1:
+                low = max(low, bound[k, 0] + 1)
+            if (after >> bound[k, 1]) & 1:
+                high = min(high, bound[k, 0])
         lower, upper = min(lower, low), max(upper, high)
     return lower, upper
 
@@ -271,7 +271,7 @@ def search_absences(w, absences, segment_of, count, keep, steps):
             bound[k - begin, 0] = w.out_positions[k]
             bound[k - begin, 1] = w.out_variables[k]
         for absence in absences:
-            rows = between(w, absence, begin, end, first, stop)
+            rows = between(w, absence, bound, end - begin, first, stop)
             whole = (first, stop)
             present = can_add(w, absence, rows, whole, bound, end - begin, frames, budget)
             if budget[0] < 0:

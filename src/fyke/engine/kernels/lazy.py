@@ -17,6 +17,7 @@ import numpy as np
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.lazy_absence import nothing_forbidden, nothing_together_forbidden
 from fyke.engine.kernels.lazy_bind import (
     admissible,
     bind,
@@ -25,19 +26,18 @@ from fyke.engine.kernels.lazy_bind import (
     keep_accumulators,
     keys_fit,
     may_bind,
-    nothing_forbidden,
     open_level,
     release,
     tests_hold,
 )
-from fyke.engine.kernels.subsets import count_subsets, flush_tallies
+from fyke.engine.kernels.subsets import count_subsets, flush_tallies, tally_match
 from fyke.engine.kernels.world import enter
 
 OPENED = -1
 
 
 @jit
-def scan(w, level):
+def scan(w, beside, level):
     """Bind the next candidate of a level that satisfies all that is decided now; say whether there is one."""
     lv = w.levels[level]
     row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
@@ -62,6 +62,8 @@ def scan(w, level):
             found = tests_hold(w, level, first, last, number, level)
             if found and w.plan[row + Z.STEP_ABSENCES] < w.plan[row + Z.STEP_ABSENCES_END]:
                 found = nothing_forbidden(w, level, row)
+            if found and w.plan[row + Z.STEP_SEVERAL] < w.plan[row + Z.STEP_SEVERAL_END]:
+                found = nothing_together_forbidden(w, beside, level, row)
     w.cursor[Z.SEEK_EVALUATIONS] += (at - begin) * count
     w.cursor[Z.SEEK_MEMORY] += at - begin
     lv[Z.AT] = at
@@ -182,13 +184,32 @@ def emit_leaf(w, level, alternative):
 
 
 @jit
+def tally_leaf(w, level):
+    """Tally the matches of a plain last variable."""
+    lv = w.levels[level]
+    row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
+    base, v = w.plan[row + Z.STEP_CANDIDATES], w.plan[row + Z.STEP_VARIABLE]
+    end, places = lv[Z.END], lv[Z.PLACES]
+    at = next_fit(w, level, lv[Z.AT], end)
+    w.lengths[v] = 1
+    while at < end:
+        w.slots[4 * v + L.SLOT_CURRENT] = w.candidates[base + (at if places < 0 else w.entries[at])]
+        tally_match(w)
+        at = next_fit(w, level, at + 1, end)
+    w.lengths[v] = 0
+
+
+@jit
 def finish_leaf(w, level):
-    """Count or write what the last variable leaves; return whether there was room."""
+    """Count, tally or write what the last variable leaves; return whether there was room."""
     lv = w.levels[level]
     if w.plan[Z.PLAN_COUNT_ONLY]:
         w.cursor[Z.SEEK_EVALUATIONS] += (lv[Z.END] - lv[Z.AT]) * lv[Z.INTERVALS]
         w.cursor[Z.SEEK_MEMORY] += lv[Z.END] - lv[Z.AT]
-        w.cursor[Z.SEEK_COUNT] += count_leaf(w, level)
+        if w.plan[Z.PLAN_TALLY_COUNT]:
+            tally_leaf(w, level)
+        else:
+            w.cursor[Z.SEEK_COUNT] += count_leaf(w, level)
         return True
     row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
     if w.plan[Z.PLAN_TREE]:
@@ -219,6 +240,16 @@ def emit(w, level, alternative):
 
 
 @jit
+def count_matches(w, number):
+    """Count, or tally, the match of all bound variables as many times."""
+    if w.plan[Z.PLAN_TALLY_COUNT] == 0:
+        w.cursor[Z.SEEK_COUNT] += number
+        return
+    for _ in range(number):
+        tally_match(w)
+
+
+@jit
 def accept(w, level):
     """Report the bound events to the alternatives they complete; return whether there was room."""
     lv = w.levels[level]
@@ -230,12 +261,12 @@ def accept(w, level):
         if lv[Z.BOUND] != w.plan[choice + Z.CHOICE_ALL]:
             return True
         if w.plan[Z.PLAN_COUNT_ONLY]:
-            w.cursor[Z.SEEK_COUNT] += 1
+            count_matches(w, 1)
             return True
         return emit(w, level, w.plan[choice + Z.CHOICE_NUMBER])
     first, last = w.plan[row + Z.STEP_ACCEPT], w.plan[row + Z.STEP_ACCEPT_END]
     if w.plan[Z.PLAN_COUNT_ONLY]:
-        w.cursor[Z.SEEK_COUNT] += last - first
+        count_matches(w, last - first)
         return True
     while first + lv[Z.CHILD] < last:
         if not emit(w, level, w.plan[w.plan[Z.PLAN_ACCEPT] + first + lv[Z.CHILD]]):
@@ -316,12 +347,13 @@ def next_slice(w):
     begin = w.cursor[Z.SEEK_END]
     while segment < 0 or begin >= w.segments[segment, 2]:
         if segment >= 0:
-            if w.plan[Z.PLAN_SUBSETS]:
+            if w.plan[Z.PLAN_SUBSETS] or w.plan[Z.PLAN_TALLY_COUNT]:
                 flush_tallies(w, segment)
             w.counts[segment] += w.cursor[Z.SEEK_COUNT]
             w.cursor[Z.SEEK_COUNT] = 0
             w.cursor[Z.SEEK_TRIED] += w.cursor[Z.SEEK_STEPS]
             w.cursor[Z.SEEK_STEPS] = 0
+            w.budget[0] = w.limits[2]
         segment += 1
         w.cursor[Z.SEEK_SEGMENT] = segment
         if segment >= len(w.segments):
@@ -387,7 +419,7 @@ def after_binding(w, level):
 
 
 @jit
-def search(w):
+def search(w, beside):
     """Search on from where the cursor says; return why it stopped."""
     while True:
         level = w.cursor[Z.SEEK_LEVEL]
@@ -404,12 +436,12 @@ def search(w):
                 if not finish_leaf(w, level):
                     return L.NEED_OUTPUT
                 w.cursor[Z.SEEK_LEVEL] = level - 1
-            elif scan(w, level):
+            elif scan(w, beside, level):
                 lv[Z.PHASE] = after_binding(w, level)
             else:
                 release(w, level)
                 w.cursor[Z.SEEK_LEVEL] = level - 1
-            if w.cursor[Z.SEEK_STEPS] > w.limits[2]:
+            if w.cursor[Z.SEEK_STEPS] > w.limits[2] or w.budget[0] < 0:
                 return L.LIMIT_STEPS
         elif phase == Z.ACCEPT:
             if not accept(w, level):
@@ -436,6 +468,9 @@ def search(w):
 
 
 @jit
-def run_lazy(world):
-    """Search for matches; see :func:`search`.  The entry from Python."""
-    return search(enter(world))
+def run_lazy(world, beside):
+    """Search for matches; see :func:`search`.  The entry from Python.
+
+    ``beside``: the worlds of programs with absences of several events.
+    """
+    return search(enter(world), beside)

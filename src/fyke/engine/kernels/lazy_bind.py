@@ -1,4 +1,4 @@
-"""Binding one event in a lazy search: ranges of candidates, order, window, conditions, absences.
+"""Binding one event in a lazy search: ranges of candidates, order, window, conditions.
 
 A *level* is one bound event.  Opening one turns order and window into a range of candidates ([L] 4.1,
 prec and succ: the most restrictive bound event decides), and comparisons with bound events into
@@ -6,8 +6,6 @@ intervals of keys, so that most candidates cost one comparison of integers.
 """
 
 from __future__ import annotations
-
-import numpy as np
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
@@ -366,67 +364,3 @@ def compares(operator, x, y):
         return False
     low, high, outside = interval(operator, y)
     return (low <= x <= high) != (outside != 0)
-
-
-@jit
-def is_there(w, level, lack, candidate, position):
-    """Say whether an event is what an absence forbids beside the bound events."""
-    v = w.plan[lack + Z.LACK_VARIABLE]
-    for k in range(w.plan[lack + Z.LACK_FAST], w.plan[lack + Z.LACK_FAST_END]):
-        fast = w.plan[Z.PLAN_FAST] + k * Z.FAST_SIZE
-        old = w.keys[w.plan[fast + Z.FAST_OLD] + w.chosen[w.plan[fast + Z.FAST_OTHER]]]
-        new = w.keys[w.plan[fast + Z.FAST_NEW] + candidate]
-        w.cursor[Z.SEEK_EVALUATIONS] += 1
-        if not compares(w.plan[fast + Z.FAST_OPERATOR], new, old):
-            return False
-    low, high = w.events[L.EVENT_LOW, position], w.events[L.EVENT_HIGH, position]
-    if not w.plan[Z.PLAN_POINTS]:
-        lists = w.plan[Z.PLAN_LIST]
-        for at in range(lists + w.plan[lack + Z.LACK_BEFORE], lists + w.plan[lack + Z.LACK_BEFORE_END]):
-            if w.events[L.EVENT_HIGH, w.slots[4 * w.plan[at] + L.SLOT_LAST]] >= low:
-                return False
-        for at in range(lists + w.plan[lack + Z.LACK_AFTER], lists + w.plan[lack + Z.LACK_AFTER_END]):
-            if high >= w.events[L.EVENT_LOW, w.slots[4 * w.plan[at] + L.SLOT_FIRST]]:
-                return False
-    for k in range(level + 1):
-        if w.levels[k, Z.POSITION] == position:
-            return False
-    first, last = w.plan[lack + Z.LACK_CHECKS], w.plan[lack + Z.LACK_CHECKS_END]
-    if first == last:
-        return True
-    w.lengths[v] = 1
-    for slot in (L.SLOT_CURRENT, L.SLOT_FIRST, L.SLOT_LAST):
-        w.slots[4 * v + slot] = position
-    holds = tests_hold(w, level, first, last, 1, 0)
-    w.lengths[v] = 0
-    return holds
-
-
-@jit
-def nothing_forbidden(w, level, row):
-    """Check the absences that a step decides ([L] 4.4.2): none of their events may be there."""
-    bound = w.levels[level, Z.BOUND]
-    for k in range(w.plan[row + Z.STEP_ABSENCES], w.plan[row + Z.STEP_ABSENCES_END]):
-        lack = w.plan[Z.PLAN_ABSENCES] + k * Z.LACK_SIZE
-        if w.plan[lack + Z.LACK_NEEDS] & ~bound:
-            continue
-        w.cursor[Z.SEEK_ABSENCES] += 1
-        lists = w.plan[Z.PLAN_LIST]
-        low, high = narrow(
-            w,
-            lists + w.plan[lack + Z.LACK_BEFORE],
-            lists + w.plan[lack + Z.LACK_BEFORE_END],
-            lists + w.plan[lack + Z.LACK_AFTER],
-            lists + w.plan[lack + Z.LACK_AFTER_END],
-            np.int64(0),
-            w.cursor[Z.SEEK_END],
-        )
-        if low >= high:
-            continue
-        role = w.plan[lack + Z.LACK_ROLE]
-        for candidate in range(w.ranks[role, low], w.ranks[role, high]):
-            w.cursor[Z.SEEK_MEMORY] += 1
-            position = w.candidates[w.plan[lack + Z.LACK_CANDIDATES] + candidate]
-            if is_there(w, level, lack, candidate, position):
-                return False
-    return True

@@ -26,7 +26,8 @@ PLAN_SUBSETS = 14  # groups are counted, not enumerated
 PLAN_TALLIES = 15  # aggregates over matches that are not just their number
 PLAN_TALLY_COUNT = 16
 PLAN_DISTINCT = 17  # no event lasts, and no two are simultaneous: positions are the order itself
-PLAN_SIZE = 18
+PLAN_SEVERAL = 18
+PLAN_SIZE = 19
 
 # --- step table ---------------------------------------
 STEP_VARIABLE = 0
@@ -52,7 +53,8 @@ STEP_COUPLED = 28  # of a group: a condition couples neighbours
 STEP_ANCHOR = 29  # of the first group that is counted: no single variable bounds its window
 STEP_NEXT_GROUP = 30  # when groups are counted: the step of the next one, or -1
 STEP_FIRST_GROUP = 31  # the step of the first one
-STEP_SIZE = 32
+STEP_SEVERAL, STEP_SEVERAL_END = 32, 33  # absences of several events
+STEP_SIZE = 34
 
 # --- a comparison of the new event with a bound one, or with the element before ----------
 FAST_NEW = 0  # where the keys of the new variable's candidates begin
@@ -89,6 +91,13 @@ LACK_FAST, LACK_FAST_END = 9, 10
 LACK_CHECKS, LACK_CHECKS_END = 11, 12
 LACK_NEEDS = 13  # bits, in a tree
 LACK_SIZE = 14
+
+# --- absences of several events, which a search decides beside the bound ones ----------
+SEVERAL_WORLD = 0  # the world of the alternative's own program
+SEVERAL_ABSENCE = 1  # row of its absence table
+SEVERAL_NUMBERS = 2  # where the list of its numbers for all variables begins
+SEVERAL_NEEDS = 3  # bits, in a tree
+SEVERAL_SIZE = 4
 
 # --- alternatives of a tree ---------------------------------------
 CHOICE_STEPS, CHOICE_STEPS_END = 0, 1

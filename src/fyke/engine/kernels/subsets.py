@@ -302,19 +302,34 @@ def follow(w, level, head, anchor):
 
 @jit
 def tally_singles(w):
-    """Give the local state the values of single variables: each of its lists has them."""
+    """Give the local state the values of single variables: each of its lists has them, if they are bound."""
     tallies, row = w.plan[Z.PLAN_TALLY_COUNT], ways(w, LOCAL)
     lists = w.subset_i[row, 0]
     for k in range(tallies):
         tally = w.plan[Z.PLAN_TALLIES] + k * Z.TALLY_SIZE
         if w.plan[tally + Z.TALLY_SOURCE] != Z.SOURCE_SINGLE:
             continue
-        position = w.slots[4 * w.plan[tally + Z.TALLY_VARIABLE] + L.SLOT_CURRENT]
+        v = w.plan[tally + Z.TALLY_VARIABLE]
+        if w.lengths[v] == 0:  # another alternative binds it
+            continue
+        position = w.slots[4 * v + L.SLOT_CURRENT]
         times = lists if w.plan[tally + Z.TALLY_FUNCTION] == Z.TALLY_SUM else 1
         if w.values_ok[k, position]:
             w.subset_i[row + 1 + 2 * k, 0] = 0
             w.subset_i[row + 2 + 2 * k, 0] = wrapped_product(w.values_i[k, position], times)
             w.subset_f[LOCAL * tallies + k, 0] = w.values_f[k, position] * times
+
+
+@jit
+def tally_match(w):
+    """Tally one match of single variables, all of them bound."""
+    row = ways(w, LOCAL)
+    clear(w, LOCAL, 0)
+    w.subset_i[row, 0] = 1
+    for k in range(w.plan[Z.PLAN_TALLY_COUNT]):
+        w.subset_i[row + 1 + 2 * k, 0] = 1
+    tally_singles(w)
+    merge(w, TOTAL, 0, LOCAL, 0)
 
 
 @jit

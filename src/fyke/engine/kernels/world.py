@@ -10,6 +10,7 @@ world is simply a tuple of arrays (:class:`World`).
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,6 +108,9 @@ class World(NamedTuple):
     values_ok: Array = np.zeros((1, 1), np.uint8)
     tally_i: Array = np.zeros((1, 1), np.int64)
     tally_f: Array = np.zeros((1, 1), np.float64)
+    added: Array = np.zeros((1, 1), np.int64)
+    frames: Array = np.zeros((1, 1), np.int64)
+    budget: Array = np.zeros(1, np.int64)
 
 
 _FLOATS = {
@@ -119,7 +123,7 @@ _FLAT = {
     "stack_i", "stack_f", "nulls", "elements", "bounds", "fill", "places", "before_i", "before_f", "after_i",
     "after_f", "kept_slots", "kept_lengths", "heads", "path", "branches", "seen", "ahead", "plan",
     "candidates", "keys", "entries", "chosen", "prefix", "out_positions", "out_variables",
-    "out_alternative", "counts", "tree", "rows", "buckets",
+    "out_alternative", "counts", "tree", "rows", "buckets", "budget",
 }  # fmt: skip
 
 
@@ -142,6 +146,11 @@ def pack_world(world: World) -> Any:
         assert array.dtype == _dtype(name), name
         block[row] = array.ctypes.data, array.shape[0], array.shape[-1]
     return block
+
+
+def pack_worlds(packed: Sequence[Any]) -> Any:
+    """Return several packed worlds as one argument of a kernel, which enters the k-th of them."""
+    return np.stack(packed) if POINTERS else tuple(packed)
 
 
 class WorldType(types.Type):
