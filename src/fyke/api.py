@@ -140,8 +140,8 @@ def match_batches(table: pa.Table, query: str | AnyQuery, **options: Any) -> Ite
 
     A lazy engine searches on only when a batch has been taken: a billion matches need no more memory
     than a thousand; for so many raise ``limits=fyke.Limits(matches=...)``.  Where a match is certain
-    only beside others (an absence at the end, ``non_overlap``, alternatives that may find the same
-    match) and with other engines all matches are found first.
+    only beside others (``non_overlap``, alternatives that may find the same match) and with other
+    engines all matches are found first.
     """
     call = _call(match_batches.__name__, query, options)
     if isinstance(call.query, RelationalQuery):

@@ -302,6 +302,20 @@ def test_batches_are_what_match_returns(engine: str, returned: str) -> None:
     assert difference(pa.Table.from_batches(batches), whole) is None
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_matches_with_an_absence_at_the_end_leave_in_batches_too(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a table nothing later can rule them out."""
+    monkeypatch.setattr("fyke.engine.lazy._BINDINGS", 1_000)
+    table = letters("A" * 60 + "B" * 60 + "C")
+    query = "PATTERN SEQ(A a, B b, ~C c) WHERE skip_till_any_match { a.t < b.t } WITHIN 100"
+    sizes = [batch.num_rows for batch in fyke.match_batches(table, query, **OPTIONS, engine=engine)]
+    # The C is in the window of every A from time 21 on.
+    assert sum(sizes) == sum(1 for a in range(1, 21) for b in range(61, 121) if b - a <= 100)
+    assert len(sizes) > 1
+
+
 def test_batches_are_of_tables() -> None:
     with pytest.raises(InputError, match="events must be"):
         next(fyke.match_batches([1, 2], "PATTERN A a WITHIN 1", time="t"))

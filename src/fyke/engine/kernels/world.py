@@ -35,7 +35,8 @@ class World(NamedTuple):
     ``out_variables`` and ``offsets``.  What follows ``limits`` is scratch: the stack of a condition, the
     elements of one substitution, the path of one match, the runs ``seen`` by hash, the events ``ahead``.
     From ``plan`` on it is what the lazy engines need: :mod:`fyke.engine.kernels.lazy`.  From ``tree`` on
-    it is what join trees need: :mod:`fyke.engine.kernels.join_tree`.
+    it is what join trees need: :mod:`fyke.engine.kernels.join_tree`.  Tallies follow, then the stack of a
+    lazy search for an absence: bound and ``added`` events, ``frames``, and its ``budget`` of rows.
     """
 
     program: Array
