@@ -14,7 +14,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.absence import FRAME_SIZE
 from fyke.engine.kernels.arrays import Array, Data, Matches
-from fyke.engine.kernels.lazy import run_lazy
+from fyke.engine.kernels.lazy import run_lazy, run_lazy_counting
 from fyke.engine.kernels.subsets import BLOCKS
 from fyke.engine.kernels.world import World, nothing, pack_world, pack_worlds
 from fyke.engine.lazy_plan import LazyCompiler, Step, share
@@ -242,8 +242,9 @@ class LazyCall:
         self.feed.segments = np.ascontiguousarray(self.feed.segments)
         world = pack_world(self._held())
         beside = self._worlds_beside(world)
+        subsets = bool(self.shared["plan"][Z.PLAN_SUBSETS])
         while True:
-            status = run_lazy(world, beside)
+            status = run_lazy_counting(world, beside) if subsets else run_lazy(world, beside)
             if self.cursor[Z.SEEK_MATCHES]:
                 yield self._drain()
                 if status != L.DONE:  # the chunk has taken the arrays along

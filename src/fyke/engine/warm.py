@@ -13,6 +13,7 @@ from fyke.language.ast import Strategy
 from fyke.language.sase import parse
 from fyke.pattern.analyse import analyse
 from fyke.pattern.schema import make_schema
+from fyke.plan.counting import Counting
 from fyke.plan.plan import LAZY_ENGINES, Plan
 from fyke.plan.pushdown import push_down
 from fyke.techniques import Techniques
@@ -27,14 +28,17 @@ _ROADS = {
     "backtrack": [("all", Techniques(search="backtrack"))],
     "compressed": [("compressed", Techniques())],
     "lazy": [("all", Techniques())],
+    "lazy counting": [("all", Techniques())],
     "tree": [("all", Techniques())],
     "statistics": [("all", Techniques())],
 }
-_ENGINES = {"lazy": "lazy_chain", "tree": "tree"}
-_LAZY_QUERIES = (
+_ENGINES = {"lazy": "lazy_chain", "lazy counting": "lazy_chain", "tree": "tree"}
+_PATTERN = (
     "PATTERN SEQ(A a, ~B c, A d, A+ b[]) WHERE skip_till_any_match { b.x > a.x AND b[i].x > b[i-1].x "
-    "AND a.s < d.s AND a.x = d.x } WITHIN 5 RETURN count(*), sum(sum(b[].x))",
+    "AND a.s < d.s AND a.x = d.x } WITHIN 5"
 )
+_ANY_MATCH = (_PATTERN, "PATTERN SEQ(A a, A b, ~B c) WHERE skip_till_any_match { a.x < b.x } WITHIN 5")
+_COUNTING = (f"{_PATTERN} RETURN count(*), sum(sum(b[].x))",)
 _warm: set[str] = set()
 
 
@@ -45,23 +49,32 @@ def warm_up(plan: Plan | None = None, *, statistics: bool = False) -> None:
     Without a plan the kernels for reading compressed results are among them, with ``statistics`` those
     that look at events for statistics.
     """
-    wanted = ({"breadth first"} | _roads(plan) | ({"statistics"} if statistics else set())) - _warm
+    wanted = (_roads(plan) | ({"statistics"} if statistics else set())) - _warm
     if not wanted or not ENABLED:
         return
     with compile_lock():
         for road in sorted(wanted):
             for output, techniques in _ROADS[road]:
-                for query in _LAZY_QUERIES if road in _ENGINES else _QUERIES:
+                for query in _queries(road):
                     _run(query, output, techniques, road)
     _warm.update(wanted)
 
 
+def _queries(road: str) -> tuple[str, ...]:
+    if road == "lazy counting":
+        return _COUNTING
+    return _ANY_MATCH if road in _ENGINES else _QUERIES
+
+
 def _roads(plan: Plan | None) -> set[str]:
     if plan is None:
-        return {"compressed"}
-    roads = {"compressed"} if plan.output == "compressed" else set()
-    roads |= {"lazy"} if plan.engine in LAZY_ENGINES else set()
-    roads |= {"tree"} if plan.engine == "tree" else set()
+        return {"breadth first", "compressed"}
+    if plan.engine == "tree":
+        return {"tree"}
+    if plan.engine in LAZY_ENGINES:
+        counts = isinstance(plan.counting, Counting) and plan.counting.subsets
+        return {"lazy counting"} if counts else {"lazy"}
+    roads = {"breadth first"} | ({"compressed"} if plan.output == "compressed" else set())
     robust = plan.pushed.analysed.form.strategy is Strategy.ROBUST
     return roads | ({"backtrack"} if robust or plan.techniques.search == "backtrack" else set())
 

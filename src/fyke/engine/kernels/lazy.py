@@ -385,7 +385,7 @@ def first_group(w, step):
 
 
 @jit
-def next_root(w):
+def next_root(w, counts):
     """Open the first level of the next chain, slice or partition; return OPENED, or why there is none."""
     while True:
         if w.cursor[Z.SEEK_ROOT] >= w.plan[Z.PLAN_ROOTS]:
@@ -395,11 +395,12 @@ def next_root(w):
         root = w.cursor[Z.SEEK_ROOT]
         w.cursor[Z.SEEK_ROOT] = root + 1
         step = choose(w, root, 0) if w.plan[Z.PLAN_TREE] else w.plan[w.plan[Z.PLAN_CHILDREN] + root]
-        if step >= 0 and counts_groups(w, step):
-            if count_subsets(w, 0, first_group(w, step)) != L.DONE:
+        if counts is not None and step >= 0 and counts_groups(w, step):
+            if count_subsets(w, np.int64(0), first_group(w, step)) != L.DONE:
                 w.cursor[Z.SEEK_ROOT] = root
                 return L.NEED_SCRATCH
-        elif step >= 0 and open_level(w, 0, step, 1):
+            continue
+        if step >= 0 and open_level(w, 0, step, 1):
             w.cursor[Z.SEEK_LEVEL] = 0
             return OPENED
 
@@ -419,12 +420,16 @@ def after_binding(w, level):
 
 
 @jit
-def search(w, beside):
-    """Search on from where the cursor says; return why it stopped."""
+def search(w, beside, counts):
+    """Search on from where the cursor says; return why it stopped.
+
+    ``counts`` is None unless subsets of groups are counted: then the compiler leaves the counting out, which
+    would take it as long as all the rest.
+    """
     while True:
         level = w.cursor[Z.SEEK_LEVEL]
         if level < 0:
-            status = next_root(w)
+            status = next_root(w, counts)
             if status != OPENED:
                 return status
             continue
@@ -452,11 +457,12 @@ def search(w, beside):
         elif phase == Z.CHILDREN:
             child = lv[Z.CHILD]
             step = next_child(w, level)
-            if step >= 0 and counts_groups(w, step):
+            if counts is not None and step >= 0 and counts_groups(w, step):
                 if count_subsets(w, level + 1, first_group(w, step)) != L.DONE:
                     lv[Z.CHILD] = child
                     return L.NEED_SCRATCH
-            elif step < 0:
+                continue
+            if step < 0:
                 lv[Z.PHASE] = Z.EXTEND if w.plan[row + Z.STEP_GROUP] else Z.SCAN
             elif open_level(w, level + 1, step, 1):
                 w.cursor[Z.SEEK_LEVEL] = level + 1
@@ -473,4 +479,10 @@ def run_lazy(world, beside):
 
     ``beside``: the worlds of programs with absences of several events.
     """
-    return search(enter(world), beside)
+    return search(enter(world), beside, None)
+
+
+@jit
+def run_lazy_counting(world, beside):
+    """Search as :func:`run_lazy` does, for plans that count the subsets of groups."""
+    return search(enter(world), beside, True)
