@@ -20,7 +20,7 @@ from tests.random.guarded import guarded_cases
 from tests.random.queries import declared
 from tests.random.results import difference
 from tests.random.streams import Case, cases
-from tests.random.test_advance import Stream, feed, judge_splits, splits
+from tests.random.test_advance import judge_splits
 from tests.random.test_engine_against_reference import SETTINGS
 
 ABSENCES = ("first_chance", "post_processing", None)
@@ -125,27 +125,16 @@ def test_every_order_of_a_chain_gives_the_same_rows() -> None:
 
 
 def test_any_split_gives_the_same_matches_lazily() -> None:
-    judge_splits([Strategy.ANY], lazy_options)
+    judge_splits(cases(Strategy.ANY, judged=False), lazy_options)
 
 
 def test_any_split_gives_the_same_matches_beside_absences_of_several_events() -> None:
-    early = []
-
-    @settings(SETTINGS, max_examples=300, derandomize=True)
-    @given(st.data())
-    def check(data: st.DataObject) -> None:
-        case = data.draw(guarded_cases(judged=False))
-        options = data.draw(lazy_options(case))
-        batches, watermarks = data.draw(splits(case))
-        stream = Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output, **options)
-        feed(case, stream, batches, watermarks)
-        eager = fyke.match(case.table, case.query, **case.options, engine="automaton")
-        differing = difference(stream.result(), eager)
-        assert differing is None, f"{options}: {differing}"
-        early.append(decides_several_early(case))
-
-    check()
-    assert sum(early) >= len(early) / 2
+    judge_splits(
+        guarded_cases(judged=False),
+        lazy_options,
+        tells=lambda case, _: decides_several_early(case),
+        least=1 / 2,
+    )
 
 
 @pytest.mark.long
