@@ -407,7 +407,7 @@ class _Call:
             return plan
         known = self.measured(plan, source)
         choice = choose_plan("auto", pushed, self.techniques, known, self.output, quick=True)
-        return replace(plan, engine=choice.engine, techniques=choice.techniques, statistics=known)
+        return replace(plan, engine=choice.engine, order=choice.order, statistics=known)
 
     def measured(self, plan: Plan, source: _Source) -> Statistics | None:
         """Return what is known of the data: what was given, or what the first rows of a table show."""

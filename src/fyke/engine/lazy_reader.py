@@ -32,7 +32,7 @@ class LazyReader:
         self.limits = plan.limits
         lazy = LazySettings(
             plan.engine == "lazy_tree",
-            plan.techniques.order,
+            plan.techniques.order or plan.order,
             plan.techniques.absence != "post_processing",
             plan.pushed.analysed.schema.points,
             plan.limits,

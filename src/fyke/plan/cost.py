@@ -218,6 +218,13 @@ class CostModel:
         """Return how often a window holds an event of every variable."""
         return math.prod(map(self._present, range(self.count)))
 
+    def near_share(self) -> float:
+        """Return which part of the events is within a window of one of the rarest variable ([L] 4)."""
+        rarest = min(range(self.count), key=lambda k: self.statistics.rate(self.names[k]))
+        others = self.everything & ~(1 << rarest)
+        sides = 1 if others in (self.before[rarest], self.after[rarest]) else 2
+        return 1.0 - math.exp(-sides * self.statistics.rate(self.names[rarest]))
+
     def is_sequence(self, left: int, right: int) -> bool:
         """Say whether everything in one set is before everything in another."""
         return all(right & ~self.after[k] == 0 for k in range(self.count) if left >> k & 1)

@@ -88,7 +88,7 @@ def _unused(plan: Plan) -> list[str]:
 def _unmeasured(plan: Plan) -> list[str]:
     """Say how a plan is made whose events nobody has looked at: those of a DataFrame."""
     lines = ["    nothing is measured before a run on Spark: engines are compared at usual rates"]
-    if plan.engine == "lazy_chain" and plan.techniques.order is None:
+    if plan.engine == "lazy_chain" and (plan.techniques.order or plan.order) is None:
         lines.append("    each task orders the chain by the events it reads")
     if plan.engine == "tree" and plan.techniques.tree is None:
         lines.append("    each task plans its tree on the first rows it reads")
@@ -190,7 +190,7 @@ def _matching(plan: Plan) -> list[str]:
         f"  output   {plan.output}",
     ]
     if plan.engine == "lazy_chain":
-        given = plan.techniques.order
+        given = plan.techniques.order or plan.order
         lines.append(f"  chain    {', '.join(given) if given else 'rare variables first, groups last'}")
     if plan.engine == "lazy_tree":
         lines.append("  tree     the variable with the fewest candidates in reach is next, groups last")

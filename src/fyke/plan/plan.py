@@ -34,6 +34,7 @@ class Plan:
     techniques: Techniques = field(default_factory=Techniques)
     engine: str = "automaton"
     statistics: Statistics | None = None
+    order: tuple[str, ...] | None = None  # of a lazy chain, as planned; one that is given comes first
 
     @property
     def counting(self) -> Counting | str:

@@ -22,8 +22,9 @@ from fyke.plan.tree_shape import orient, show
 from fyke.techniques import Techniques
 
 # What reading an event costs, in nanoseconds: candidates, windows, roles, one level of every search.
-PER_EVENT = {"automaton": 35.0, "lazy_chain": 25.0, "lazy_tree": 27.0, "tree": 120.0}
-_CHOOSING = 3.0  # a lazy tree looks at every variable before it binds one
+PER_EVENT = {"automaton": 35.0, "lazy_chain": 50.0, "lazy_tree": 50.0, "tree": 120.0}
+_LEFT_OUT = 10.0  # an event that a lazy engine leaves out, since no rare one is near
+_CHOOSING = 1.5  # a lazy tree looks at every variable before it binds one
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Choice:
     """What was chosen and what it was chosen from, the cheapest first."""
 
     engine: str
-    techniques: Techniques
+    order: tuple[str, ...] | None
     options: tuple[Option, ...]
     statistics: Statistics
 
@@ -87,9 +88,7 @@ def choose_plan(
     )
     engine = options[0].engine if asked == "auto" else asked
     best = next(option for option in options if option.engine == engine)
-    if asked == "auto" and engine == "lazy_chain" and techniques.order is None and statistics is not None:
-        techniques = replace(techniques, order=best.order)
-    return Choice(engine, techniques, tuple(options), known)
+    return Choice(engine, None if statistics is None else best.order, tuple(options), known)
 
 
 def cost_engines(
@@ -102,8 +101,8 @@ def cost_engines(
     asked_for = techniques.order is not None or techniques.tree is not None
     found: list[Option] = []
     for engine in ("automaton", *LAZY_ENGINES, "tree"):
-        least = _total([], engine, statistics).cost
-        if quick and any(option.work.cost < least for option in found):
+        read = reading(engine, models, techniques, statistics)
+        if quick and any(option.work.cost < read for option in found):
             continue
         refused = ""
         fits = TREE_STRATEGIES if engine == "tree" else (Strategy.ANY,)
@@ -124,24 +123,34 @@ def cost_engines(
         if refused:
             found.append(Option(engine, "", Work(0.0, 0.0, math.inf), refused))
         else:
-            found.append(_COST[engine](models, techniques, statistics))
+            found.append(_COST[engine](models, read, techniques.propagation == "pull"))
     return found
 
 
-def _total(works: Sequence[Work], engine: str, statistics: Statistics) -> Work:
-    events = PER_EVENT[engine] * max(statistics.window_rows, sum(statistics.rates.values()))
+def reading(
+    engine: str, models: Sequence[CostModel], techniques: Techniques, statistics: Statistics
+) -> float:
+    """Return what reading the events of a window costs an engine, whatever it then searches."""
+    events = max(statistics.window_rows, sum(statistics.rates.values()))
+    if engine not in LAZY_ENGINES or not techniques.candidate_windows or techniques.order is not None:
+        return PER_EVENT[engine] * events
+    near = min(1.0, sum(model.near_share() for model in models))
+    return (_LEFT_OUT + (PER_EVENT[engine] - _LEFT_OUT) * near) * events
+
+
+def _total(works: Sequence[Work], read: float) -> Work:
     return Work(
         sum(work.tried for work in works),
         sum(work.made for work in works),
-        events + sum(work.cost for work in works),
+        read + sum(work.cost for work in works),
     )
 
 
-def _cost_automaton(models: Sequence[CostModel], techniques: Techniques, statistics: Statistics) -> Option:
+def _cost_automaton(models: Sequence[CostModel], read: float, pull: bool) -> Option:
     works = [
         automaton_work(model) if model.count <= 14 else Work(math.inf, math.inf, math.inf) for model in models
     ]
-    return Option("automaton", "", _total(works, "automaton", statistics))
+    return Option("automaton", "", _total(works, read))
 
 
 @lru_cache(maxsize=64)
@@ -150,30 +159,33 @@ def model_order(model: CostModel) -> Found:
     return best_order(model)
 
 
-def _cost_chain(models: Sequence[CostModel], techniques: Techniques, statistics: Statistics) -> Option:
+def _cost_chain(models: Sequence[CostModel], read: float, pull: bool) -> Option:
     found = [model_order(model) for model in models]
     order = found[0].order if len(found) == 1 else None
     how = "; ".join(" ".join(each.order) for each in found[:4])
-    return Option("lazy_chain", how, _total([f.work for f in found], "lazy_chain", statistics), order=order)
+    return Option("lazy_chain", how, _total([f.work for f in found], read), order=order)
 
 
-def _cost_lazy_tree(models: Sequence[CostModel], techniques: Techniques, statistics: Statistics) -> Option:
-    """A lazy tree finds about the best order by itself, and pays for the choice at every level."""
+def _cost_lazy_tree(models: Sequence[CostModel], read: float, pull: bool) -> Option:
+    """A lazy tree finds the best order of every window by itself, and pays for the choice at every level.
+
+    Alternatives share what they have in common in chains only ([L] 5).
+    """
     works = [
-        replace(found.work, cost=_choosing(found.work, model))
+        replace(found.work, cost=_choosing(found.work, model, alone=len(models) == 1))
         for model, found in ((model, model_order(model)) for model in models)
     ]
-    return Option("lazy_tree", "", _total(works, "lazy_tree", statistics))
+    return Option("lazy_tree", "", _total(works, read))
 
 
-def _choosing(work: Work, model: CostModel) -> float:
+def _choosing(work: Work, model: CostModel, *, alone: bool) -> float:
     """Return the cost of a search that gives up as soon as a variable has no candidate ([L] 7)."""
     share = model.present_share()
-    return work.cost * (0.4 + 0.6 * share) + _CHOOSING * model.count * work.made * share
+    saved = 0.3 + 0.5 * share if alone else 1.0
+    return work.cost * saved + _CHOOSING * model.count * work.made * share
 
 
-def _cost_tree(models: Sequence[CostModel], techniques: Techniques, statistics: Statistics) -> Option:
-    pull = techniques.propagation == "pull"
+def _cost_tree(models: Sequence[CostModel], read: float, pull: bool) -> Option:
     works, how = [], []
     for model in models:
         shape = best_tree(model, pull=pull).shape
@@ -181,10 +193,10 @@ def _cost_tree(models: Sequence[CostModel], techniques: Techniques, statistics: 
         shape = orient(shape, model.alternative.order)
         works.append(tree_work(model, shape, pull=pull))
         how.append(show(shape))
-    return Option("tree", "; ".join(how[:4]), _total(works, "tree", statistics))
+    return Option("tree", "; ".join(how[:4]), _total(works, read))
 
 
-_COST: dict[str, Callable[[Sequence[CostModel], Techniques, Statistics], Option]] = {
+_COST: dict[str, Callable[[Sequence[CostModel], float, bool], Option]] = {
     "automaton": _cost_automaton,
     "lazy_chain": _cost_chain,
     "lazy_tree": _cost_lazy_tree,

@@ -18,7 +18,7 @@ from fyke.plan.tree_shape import Order, Shape, in_sequence, leaves
 # event and for a new one.
 PAIR, ROW = 6.0, 55.0
 CANDIDATE, LEVEL = 1.6, 45.0
-RUN_TRIED, RUN_MADE = 30.0, 130.0
+RUN_TRIED, RUN_MADE = 22.0, 100.0
 _SETS = 12
 
 
