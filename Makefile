@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.fyke-installed
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup java demo test test-long check format bench clean
@@ -27,11 +28,11 @@ java:
 demo: setup java ## see Fyke at work, in a minute
 	$(PY) -m fyke.demo
 
-test: setup java ## run the tests, without the long ones
-	$(PY) -m pytest
+test: setup java ## run the tests, without the long ones, in two processes
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 test-long: setup java ## run the long tests only
-	$(PY) -m pytest -m long
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m long
 
 check: setup ## what CI runs: lint, format, types, tests
 	$(PY) -m ruff check .

@@ -403,10 +403,11 @@ class _Call:
         plan = Plan(
             pushed, types, self.output, self.limits, self.functions, self.techniques, engine, self.statistics
         )
-        if self.engine != "auto" or analysed.form.strategy is not Strategy.ANY:
+        planned = self.engine == "auto" or (self.engine == "lazy_chain" and self.statistics is not None)
+        if not planned or analysed.form.strategy is not Strategy.ANY:
             return plan
         known = self.measured(plan, source)
-        choice = choose_plan("auto", pushed, self.techniques, known, self.output, quick=True)
+        choice = choose_plan(self.engine, pushed, self.techniques, known, self.output, quick=True)
         return replace(plan, engine=choice.engine, order=choice.order, statistics=known)
 
     def measured(self, plan: Plan, source: _Source) -> Statistics | None:

@@ -62,7 +62,7 @@ class TreeCall:
         """Give every node room for its rows, and buckets for as many; keep what is there."""
         old = (self.buffers.copy(), getattr(self, "rows", None))
         sizes = [capacity * width for capacity, width in zip(capacities, self.widths, strict=True)]
-        self.rows = np.zeros(sum(sizes) + 1, np.int64)
+        self.rows = np.empty(sum(sizes) + 1, np.int64)  # a row is written before it is read
         buckets = [
             capacity if hashed else 0 for capacity, hashed in zip(capacities, self.hashed, strict=True)
         ]

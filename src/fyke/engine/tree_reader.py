@@ -8,7 +8,7 @@ match is found by the tree that reads its last event, so results do not depend o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,6 +69,7 @@ class TreeReader:
         self.thresholds = None if fixed or given is None else Thresholds(*given)
         self.shapes: dict[int, Shape] = {}
         self.statistics: dict[int, Statistics] = {}
+        self.usual: dict[int, dict[str, float]] = {}  # how often conditions hold, as the current trees decide
         self.decided: dict[str, tuple[int, int]] = {}  # by condition: how often decided, and found to hold
 
     def read(
@@ -149,7 +150,9 @@ class TreeReader:
         end = min(first + max(given.chunk, _LEAST_CHUNK), given.data.events.shape[1])
         sample = Sample(given.data, given.candidates, given.reach, first, end)
         if known is None:
-            drawn = self._drawn(number, sample, given)
+            techniques = self.plan.techniques
+            fixed = techniques.tree is not None and techniques.pass_down is False
+            drawn = {} if fixed else self._drawn(number, sample, given)
             known = Statistics(self._rates(number, sample), drawn, 0.0, end - first)
         self.statistics[number] = known
         names = [variable.name for variable in alternative.variables]
@@ -182,14 +185,16 @@ class TreeReader:
             return False
         end = int(call.cursor[T.AT_EVENT])
         sample = Sample(given.data, given.candidates, given.reach, max(0, end - given.chunk), end)
-        selectivities = dict(self.statistics[number].selectivities)
-        for k, condition in enumerate(self.alternatives[number].conditions):
-            tried, held = int(decided[k, 0]), int(decided[k, 1])
-            if tried >= _ENOUGH:
-                selectivities[self.texts[condition]] = min(1.0, (held + 0.5) / tried)
+        rates, held = self._rates(number, sample), self._held(number, decided)
+        if self.plan.techniques.chunk is None and not self._stirs(number, rates, held):
+            return False
         # Decisions depend on those made before them, and so on the tree; pairs drawn at random do not.
-        selectivities |= self._drawn(number, sample, given)
-        new = Statistics(self._rates(number, sample), selectivities, 0.0, given.chunk)
+        selectivities = {
+            **self.statistics[number].selectivities,
+            **held,
+            **self._drawn(number, sample, given),
+        }
+        new = Statistics(rates, selectivities, 0.0, given.chunk)
         if not self.thresholds.exceeded(self.statistics[number], new):
             return False
         self.statistics[number] = new
@@ -201,7 +206,30 @@ class TreeReader:
         if shape is None:
             return False
         self.shapes[number] = shape
+        self.usual.pop(number, None)
         return True
+
+    def _held(self, number: int, decided: Array) -> dict[str, float]:
+        """Return how often conditions held, of those that a tree has decided often enough."""
+        conditions = enumerate(self.alternatives[number].conditions)
+        return {
+            self.texts[condition]: min(1.0, (int(decided[k, 1]) + 0.5) / int(decided[k, 0]))
+            for k, condition in conditions
+            if decided[k, 0] >= _ENOUGH
+        }
+
+    def _stirs(self, number: int, rates: Mapping[str, float], held: Mapping[str, float]) -> bool:
+        """Say whether something may have changed, by what a tree decides anyway; drawing pairs takes longer.
+
+        The first look at a tree always goes on to draw them: it is then known what is usual for this tree.
+        """
+        assert self.thresholds is not None
+        known, usual = self.statistics[number], self.usual.get(number)
+        first = usual is None
+        self.usual[number] = {**held, **(usual or {})}
+        seen, then = Statistics(rates, held), Statistics(known.rates, usual or {})
+        half = replace(self.thresholds, condition=self.thresholds.condition / 2)
+        return first or half.exceeded(then, seen)
 
     def _call(self, number: int, segments: Array, given: _Input, rows: int = _ROWS) -> TreeCall:
         techniques = self.plan.techniques
