@@ -14,7 +14,7 @@ from fyke.engine.kernels.lazy_candidates import gather_floats, gather_integers, 
 from fyke.engine.kernels.reach import measure_reach
 from fyke.engine.lazy_plan import Column, Fast, Lack, Node, Several, Step, Test
 
-_INDEX_FROM = 16  # candidates in a window from which on an index of an equality pays
+_INDEX_FROM = 64  # candidates in a window from which on building an index of an equality pays
 
 
 @dataclass(slots=True)
