@@ -65,10 +65,12 @@ def interleaved(times: int, works: Mapping[str, Callable[[], Any]], *, seconds: 
     next run.
     """
     timed, rounds, begun = Timed(works), 0, time.perf_counter()
+    names = list(works)
     while rounds < times or time.perf_counter() - begun < seconds:
-        for name, work in works.items():
+        first = rounds % len(names)  # not always the same one finds the caches full of another's data
+        for name in names[first:] + names[:first]:
             begin = time.process_time()
-            result = work()
+            result = works[name]()
             timed.rounds[name].append(time.process_time() - begin)
             del result
         rounds += 1

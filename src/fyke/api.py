@@ -426,7 +426,7 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     warm_up(plan)
     engine = Engine(plan)
     seen = Seen(engine)
-    at_input = anchors is not None and in_order(table, source.schema)
+    at_input = metrics is not None and anchors is not None and in_order(table, source.schema)
     result, counters = read_table(engine, rows, clock, None if metrics is None or at_input else seen.look)
     if metrics is not None:
         if at_input:

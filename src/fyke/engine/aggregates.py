@@ -74,6 +74,8 @@ def tally_rows(rows: pa.Table, partition: tuple[str, ...], output: Output) -> pa
 def merge_tallies(rows: pa.Table, partition: tuple[str, ...], output: Output) -> pa.Table:
     """Return tallies with one row per value of the partition attributes."""
     heads, owner = _owners(rows, partition)
+    if len(heads) == rows.num_rows:
+        return rows.take(pa.array(heads))
     columns: dict[str, pa.Array] = {name: _taken(rows, name, heads) for name in partition}
     for each in combine_tallies(output)[0]:
         values = rows.column(each.column).combine_chunks()

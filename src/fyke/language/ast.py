@@ -285,10 +285,20 @@ class ReturnItem:
 Node = Pattern | Expression | ReturnItem
 
 
+_FIELDS: dict[type[Any], tuple[str, ...]] = {}  # asking a dataclass takes as long as the rest of a walk
+
+
+def _field_names(node: Node) -> tuple[str, ...]:
+    kind = type(node)
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(spec.name for spec in fields(kind))
+    return _FIELDS[kind]
+
+
 def children(node: Node) -> Iterator[Node]:
     """Yield the direct sub-trees of a pattern or an expression, in order."""
-    for spec in fields(node):
-        value = getattr(node, spec.name)
+    for name in _field_names(node):
+        value = getattr(node, name)
         for item in value if isinstance(value, tuple) else (value,):
             if hasattr(item, "__dataclass_fields__") and not isinstance(item, Place):
                 yield item
@@ -297,12 +307,12 @@ def children(node: Node) -> Iterator[Node]:
 def map_children(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Return an expression with ``change`` applied to each direct sub-expression."""
     updates: dict[str, Any] = {}
-    for spec in fields(node):
-        value = getattr(node, spec.name)
-        if isinstance(value, tuple) and spec.name in ("arguments", "options"):
-            updates[spec.name] = tuple(change(item) for item in value)
+    for name in _field_names(node):
+        value = getattr(node, name)
+        if isinstance(value, tuple) and name in ("arguments", "options"):
+            updates[name] = tuple(change(item) for item in value)
         elif hasattr(value, "__dataclass_fields__") and not isinstance(value, Place):
-            updates[spec.name] = change(value)
+            updates[name] = change(value)
     return replace(node, **updates) if updates else node
 
 
