@@ -182,7 +182,7 @@ def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
     rows_by = "Arrow" if isinstance(source.events, pa.Table) else "Spark"
     plan = call.plan(source)
     plan = replace(plan, statistics=call.measured(plan, source))
-    return explain_plan(plan, rows_by=rows_by, asked=call.techniques, ran=_ran(metrics))
+    return explain_plan(plan, rows_by=rows_by, ran=_ran(metrics))
 
 
 def _ran(metrics: Metrics | None) -> Ran | None:

@@ -12,7 +12,6 @@ from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
 from fyke.plan.planner import Choice, choose_plan
 from fyke.plan.pushdown import Pushed, physical
 from fyke.plan.statistics import Statistics, Sums
-from fyke.techniques import Techniques
 
 _READS = {
     Strategy.ANY: "every satisfied binding starts a new run, the old one goes on",
@@ -24,17 +23,10 @@ _READS = {
 }
 
 
-def explain_plan(
-    plan: Plan,
-    *,
-    rows_by: str,
-    asked: Techniques | None = None,
-    ran: Ran | None = None,
-) -> str:
+def explain_plan(plan: Plan, *, rows_by: str, ran: Ran | None = None) -> str:
     """Return the explanation of a plan; ``rows_by`` says who evaluates what one row decides.
 
-    ``asked``: the techniques as the user gave them, before a planner filled them in; ``ran``: a run
-    of the same plan.
+    ``ran``: a run of the same plan.
     """
     pushed = plan.pushed
     analysed = pushed.analysed
@@ -45,18 +37,17 @@ def explain_plan(
             lines.append(f"  alternative {number} of {len(analysed.form.alternatives)}")
         lines += _alternative(alternative)
     lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(pushed)]
-    if (
-        rows_by == "Arrow" and find_anchors(plan) is not None
-    ):  # only a whole table can be looked through first
+    # Only a whole table can be looked through first.
+    if rows_by == "Arrow" and find_anchors(plan) is not None:
         lines.append("  near     where events of the rarest variable are few: rows within a window of one")
     lines += ["", *_title("matching"), *_matching(plan)]
-    choice = choose_plan(plan.engine, pushed, asked or plan.techniques, plan.statistics, plan.output)
+    choice = choose_plan(plan.engine, pushed, plan.techniques, plan.statistics, plan.output)
     lines += ["", *_title("cost"), *_costs(choice), *_unused(plan)]
     if plan.statistics is None:
         lines += _unmeasured(plan)
     if ran is not None:
         lines += ["", *_title("estimated against observed")]
-        lines += explain_run(plan, choice, asked or plan.techniques, ran)
+        lines += explain_run(plan, choice, ran)
     return "\n".join(lines)
 
 

@@ -9,7 +9,6 @@ from fyke.plan.cost import CostModel
 from fyke.plan.plan import Plan
 from fyke.plan.planner import Choice, choose_plan
 from fyke.plan.statistics import Statistics, condition_texts, short
-from fyke.techniques import Techniques
 
 _ASSUMED = " assumed"
 
@@ -22,11 +21,8 @@ class Ran:
     seen: Statistics
 
 
-def explain_run(plan: Plan, choice: Choice, asked: Techniques, ran: Ran) -> list[str]:
-    """Return a table of statistics and work, estimated and observed, and the plan that follows from it.
-
-    ``asked``: the techniques as the user gave them, before a planner filled them in.
-    """
+def explain_run(plan: Plan, choice: Choice, ran: Ran) -> list[str]:
+    """Return a table of statistics and work, estimated and observed, and the plan that follows from it."""
     known, seen, counts = choice.statistics, ran.seen, ran.counts
     windows = max(1.0, counts["events_read"] / max(1.0, seen.window_rows or known.window_rows))
     texts = condition_texts(plan.pushed)
@@ -58,7 +54,7 @@ def explain_run(plan: Plan, choice: Choice, asked: Techniques, ran: Ran) -> list
     width, middle = (max(len(line[k]) for line in [*lines, ("", "estimated", "")]) for k in (0, 1))
     table = [("", "estimated", "observed"), *lines]
     found = [f"  {what:<{width}}  {then:>{middle}}  {now}".rstrip() for what, then, now in table]
-    again = choose_plan("auto", plan.pushed, asked, seen if seen.rows else known, plan.output)
+    again = choose_plan("auto", plan.pushed, plan.techniques, seen if seen.rows else known, plan.output)
     return [*found, f"  with these numbers auto takes {again.chosen}"]
 
 
