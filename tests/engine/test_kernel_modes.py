@@ -49,7 +49,7 @@ def test_a_selection_in_another_mode(setting: dict[str, str], stride: int) -> No
         env={**os.environ, **setting},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
