@@ -210,6 +210,11 @@ def fits(w, at, left, left_row, right, right_row, oldest):
         last = max(rows[left_row + T.ROW_LAST], rows[right_row + T.ROW_LAST])
         if not may_be_together(w, first, start, last):
             return False
+    if w.tree[T.TREE_MIXED]:
+        # Each side is of one partition; the first and the last event of both may be of the same side.
+        left_first, right_first = rows[left_row + T.ROW_FIRST], rows[right_row + T.ROW_FIRST]
+        if w.events[L.EVENT_SEGMENT, left_first] != w.events[L.EVENT_SEGMENT, right_first]:
+            return False
     if not comparisons_hold(w, at, left_row, right_row):
         return False
     if not (points and w.tree[at + T.NODE_SEQUENCE]):
