@@ -16,7 +16,6 @@ import pyarrow as pa
 from fyke.errors import (
     AggregateError,
     AmbiguousNameError,
-    OutputNameError,
     Place,
     TypeClashError,
     UnknownAttributeError,
@@ -44,7 +43,7 @@ from fyke.language.relational import RelationalQuery
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.pattern.check import Checker, is_aggregate
 from fyke.pattern.kinds import Kind, comparable, kind_of
-from fyke.pattern.returns import END, START, Output, OutputColumn
+from fyke.pattern.returns import END, START, Output, OutputColumn, two_of_one_name
 from fyke.pattern.schema import EventSchema, unite_columns
 from fyke.pattern.scope import InferType, Scope
 
@@ -349,14 +348,8 @@ def _named(output: Output, query: RelationalQuery, partition: tuple[str, ...]) -
                 each.place for each in items if (each.alias or _default_name(each.expression)) == column.name
             ]
             streams = [each.place for each in query.streams if each.alias == column.name]
-            taken = f"; {listed(fixed)} are taken" if column.name in fixed else ""
             rename = "Name the item with AS" if made else "Rename the stream with AS"
-            raise OutputNameError(
-                f"the result would have two columns named {column.name!r}",
-                place=[*streams, *made][-1],
-                text=query.text,
-                remedy=f"{rename}{taken}.",
-            )
+            raise two_of_one_name(column.name, fixed, query.text, [*streams, *made], rename)
     return output
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fyke.errors import AggregateError, OutputNameError, listed
+from fyke.errors import AggregateError, OutputNameError, Place, listed
 from fyke.language.ast import (
     Expression,
     Index,
@@ -158,20 +159,22 @@ def _named(output: Output, partition: tuple[str, ...], query: Query, items: tupl
     names = Counter([*fixed, *(column.name for column in output.columns)])
     for column in output.columns:
         if names[column.name] > 1:
-            raise _two_of_one_name(column.name, fixed, query, items)
+            made = [i.place for i in items if (i.alias or _default_name(i.expression)) == column.name]
+            declared = [event.place for event in events(query.pattern) if event.variable == column.name]
+            own = "Give the item a name of its own, as in RETURN a.x AS first_x"
+            rename = own if made else "Rename the variable"
+            raise two_of_one_name(column.name, fixed, query.text, [*declared, *made], rename)
     return output
 
 
-def _two_of_one_name(
-    name: str, fixed: list[str], query: Query, items: tuple[ReturnItem, ...]
+def two_of_one_name(
+    name: str, fixed: Sequence[str], text: str | None, places: Sequence[Place | None], rename: str
 ) -> OutputNameError:
-    made = [item.place for item in items if (item.alias or _default_name(item.expression)) == name]
-    declared = [event.place for event in events(query.pattern) if event.variable == name]
+    """Return the error of a result with two columns of one name, at the last place that makes one."""
     taken = f"; {listed(fixed)} are taken" if name in fixed else ""
-    rename = "Give the item a name of its own, as in RETURN a.x AS first_x" if made else "Rename the variable"
     return OutputNameError(
         f"the result would have two columns named {name!r}",
-        place=[*declared, *made][-1],
-        text=query.text,
+        place=places[-1],
+        text=text,
         remedy=f"{rename}{taken}.",
     )

@@ -24,6 +24,7 @@ from fyke.language.ast import Strategy
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import MatchAggregate, combine_tallies, split_aggregates
 from fyke.plan.plan import Plan, prepared_columns
+from fyke.spark.aggregates import AGGREGATES
 from fyke.spark.expression import quote, to_sql
 from fyke.spark.observe import Observed, counts_of_task, with_metrics, without_counts
 from fyke.spark.prepare import arranged, arrow_columns, prepared, relevant, together
@@ -32,14 +33,6 @@ from fyke.spark.session import arrange_workers
 _CHUNK_ROWS = 1 << 19
 _RESULT_ROWS = 1 << 14
 _NUMBER = "__fyke_number"
-_AGGREGATE: dict[str, Callable[[str], Column]] = {
-    "count": F.count,
-    "sum": F.try_sum,
-    "min": F.min,
-    "max": F.max,
-    "avg": F.avg,
-    "stddev": F.stddev_samp,
-}
 
 
 def match_frame(frame: DataFrame, plan: Plan, observed: Observed | None = None) -> DataFrame:
@@ -96,7 +89,7 @@ def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder | Compres
 
 def _aggregate(each: MatchAggregate, builder: ResultBuilder | CompressedBuilder) -> Column:
     """Return an aggregate over matches, or over tallies of them, where sums of integers are decimals."""
-    value = _AGGREGATE[each.function](each.column)
+    value = AGGREGATES[each.function](each.column)
     if isinstance(builder, ResultBuilder) and each.column in builder.whole_sums:
         value = value.try_cast("bigint")
     return F.coalesce(value, F.lit(0 if each.counts else None))

@@ -7,7 +7,7 @@ the heartbeats of [T] 2.1.2: they say when a window is over and which events no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,19 +21,12 @@ from fyke.language.ast import Expression, Reference, map_references
 from fyke.pattern.relational import AnalysedRelational, JoinedStream
 from fyke.pattern.returns import END, START, OutputColumn
 from fyke.plan.match_aggregates import MatchAggregate, split_aggregates
+from fyke.spark.aggregates import AGGREGATES
 from fyke.spark.expression import quote, timed_sql, to_sql
 
 _WATERMARK = "spark.watermarkDelayMs"
 _DAY = 24 * 3600 * 1_000_000
 _EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
-_AGGREGATE: dict[str, Callable[[Column], Column]] = {
-    "count": F.count,
-    "sum": F.try_sum,
-    "min": F.min,
-    "max": F.max,
-    "avg": F.avg,
-    "stddev": F.stddev_samp,
-}
 
 
 def run_relational(frames: Mapping[str, DataFrame], analysed: AnalysedRelational) -> DataFrame:
@@ -239,7 +232,7 @@ class _Plan:
         value = F.lit(1) if aggregate.argument is None else self._value(aggregate.argument)
         if aggregate.function in ("avg", "stddev"):
             value = value.cast("double")
-        return _AGGREGATE[aggregate.function](value).alias(aggregate.column)
+        return AGGREGATES[aggregate.function](value).alias(aggregate.column)
 
     def _columns(self) -> tuple[OutputColumn, ...]:
         return self.analysed.output.columns
