@@ -13,7 +13,8 @@ from fyke.engine.clock import Clock
 from fyke.engine.compressed import builder_of, check_compressed, enumerate_batch
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
-from fyke.engine.prepare import derived_types, in_plain_types, prepare
+from fyke.engine.known_queries import push_for_table
+from fyke.engine.prepare import in_plain_types, prepare
 from fyke.engine.sample import measure_table
 from fyke.engine.seen import Seen
 from fyke.engine.warm import warm_up
@@ -387,9 +388,9 @@ class _Call:
                 remedy="Leave RETURN out, and compute from the rows of fyke.enumerate_matches(...).",
             )
         if isinstance(source.events, pa.Table):
-            analysed = analyse(query, source.schema, self.limits, functions=self.arities)
-            pushed = push_down(analysed, self.output, self.techniques)
-            types = derived_types(pushed)
+            pushed, types = push_for_table(
+                query, source.schema, self.output, self.limits, self.techniques, self.arities
+            )
         else:
             frame = source.events
 
@@ -404,7 +405,7 @@ class _Call:
             pushed, types, self.output, self.limits, self.functions, self.techniques, engine, self.statistics
         )
         planned = self.engine == "auto" or (self.engine == "lazy_chain" and self.statistics is not None)
-        if not planned or analysed.form.strategy is not Strategy.ANY:
+        if not planned or pushed.analysed.form.strategy is not Strategy.ANY:
             return plan
         known = self.measured(plan, source)
         choice = choose_plan(self.engine, pushed, self.techniques, known, self.output, quick=True)
@@ -425,14 +426,15 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     clock.lap("prepare")
     warm_up(plan)
     engine = Engine(plan)
+    if metrics is None:
+        return read_table(engine, rows, clock)[0]
     seen = Seen(engine)
-    at_input = metrics is not None and anchors is not None and in_order(table, source.schema)
-    result, counters = read_table(engine, rows, clock, None if metrics is None or at_input else seen.look)
-    if metrics is not None:
-        if at_input:
-            seen.look_at_input(table)
-        counters.events_filtered = table.num_rows - rows.num_rows
-        metrics.set_counters(source.events.num_rows, rejected_rows, counters, clock, seen)
+    at_input = anchors is not None and in_order(table, source.schema)
+    result, counters = read_table(engine, rows, clock, None if at_input else seen.look)
+    if at_input:
+        seen.look_at_input(table)
+    counters.events_filtered = table.num_rows - rows.num_rows
+    metrics.set_counters(source.events.num_rows, rejected_rows, counters, clock, seen)
     return result
 
 

@@ -92,3 +92,22 @@ def test_a_type_that_nothing_can_be_done_with(values: pa.Array, name: str) -> No
     assert str(caught.value) == (
         f"Fyke cannot take the column 'x' of type {name}\nDrop or cast it before matching."
     )
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_slice_of_a_table_is_a_table(name: str) -> None:
+    """A part of a table shares its memory, and begins somewhere in the middle of it."""
+    values = pa.chunked_array([VALUES[name]] * 4).combine_chunks()
+    kinds = pa.array(["A", "B"] * 4)
+    whole = pa.table({"kind": kinds, "t": range(8), "x": values, "y": values})
+    part = whole.slice(3, 4)
+    alone = pa.table({each: pa.array(part[each].to_pylist(), part[each].type) for each in part.column_names})
+    for where in ("a.t < b.t", "a.x = b.y", "[x]"):
+        query = f"PATTERN SEQ(B a, B b) WHERE skip_till_any_match {{ {where} }} WITHIN 5"
+        for engine in ("automaton", "lazy_chain"):
+            with suppress(TypeClashError, UnsupportedQueryError):
+                found = [
+                    fyke.match(each, query, time="t", type="kind", engine=engine) for each in (part, alone)
+                ]
+                assert found[0].to_pylist() == found[1].to_pylist()
+                assert found[0].num_rows == int(name != "null" or where == "a.t < b.t")

@@ -76,3 +76,19 @@ def test_twins_make_matches_of_their_own() -> None:
     found = returned(twins, "PATTERN AND(A? a, A? b) WHERE skip_till_any_match { a.t >= 0 } WITHIN 9")
     assert found.num_rows == 6
     assert len(set(found["match_id"].to_pylist())) == 6
+
+
+def test_groups_of_many_twins_are_told_apart() -> None:
+    """Hashes of twins must not be so alike that the first and last add up to those between them."""
+    twins = pa.table({"kind": ["A"] * 10, "t": [1] * 10})
+    query = "PATTERN A+ a[] WHERE skip_till_any_match { a.t >= 0 } WITHIN 9"
+    for engine in ("automaton", "lazy_chain"):
+        found = fyke.match(twins, query, time="t", type="kind", engine=engine)
+        assert len(set(found["match_id"].to_pylist())) == found.num_rows > 0
+
+
+def test_identifiers_know_which_variable_an_event_is_bound_to() -> None:
+    table = events(x=[1, 2, 3])
+    found = returned(table, "PATTERN AND(A a, A b, A c) WHERE skip_till_any_match { a.x > 0 } WITHIN 9")
+    assert found.num_rows == 6
+    assert len(set(found["match_id"].to_pylist())) == 6

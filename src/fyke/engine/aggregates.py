@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.one_array import one_array
 from fyke.engine.order import partition_codes
 from fyke.language.ast import Expression, Reference
 from fyke.pattern.returns import Output
@@ -28,7 +30,7 @@ def aggregate_rows(rows: pa.Table, partition: tuple[str, ...], output: Output) -
     groups = len(heads) if partition else 1
     values: dict[str, Column] = {}
     for each in aggregates:
-        value = grouped(each.function, rows.column(each.column).combine_chunks(), owner, groups)
+        value = grouped(each.function, one_array(rows.column(each.column)), owner, groups)
         values[each.column] = value.fill_null(0) if each.counts else value
     return _finished(rows, partition, heads, output, items, values, groups)
 
@@ -43,7 +45,7 @@ def aggregate_tallies(
     merged = merge_tallies(rows, partition, output)
     values: dict[str, Column] = {}
     for each in aggregates:
-        value = merged.column(each.column).combine_chunks()
+        value = one_array(merged.column(each.column))
         if merged.num_rows < groups:  # no match, and no partition
             value = pa.nulls(groups, value.type)
         value = _narrowed(value) if each.column in whole else value
@@ -59,7 +61,7 @@ def tally_rows(rows: pa.Table, partition: tuple[str, ...], output: Output) -> pa
     heads, owner = _owners(rows, partition)
     columns: dict[str, pa.Array] = {name: _taken(rows, name, heads) for name in partition}
     for each in split_aggregates(output)[0]:
-        values = rows.column(each.column).combine_chunks()
+        values = one_array(rows.column(each.column))
         if each.function == "avg":
             values = values.cast(pa.float64(), safe=False)
             columns[each.column] = grouped("sum", values, owner, len(heads))
@@ -78,7 +80,7 @@ def merge_tallies(rows: pa.Table, partition: tuple[str, ...], output: Output) ->
         return rows.take(pa.array(heads))
     columns: dict[str, pa.Array] = {name: _taken(rows, name, heads) for name in partition}
     for each in combine_tallies(output)[0]:
-        values = rows.column(each.column).combine_chunks()
+        values = one_array(rows.column(each.column))
         columns[each.column] = grouped(each.function, values, owner, len(heads))
     return pa.table(columns)
 
@@ -91,7 +93,7 @@ def _owners(rows: pa.Table, partition: tuple[str, ...]) -> tuple[Array, Array]:
 
 
 def _taken(rows: pa.Table, name: str, heads: Array) -> pa.Array:
-    return rows.column(name).take(pa.array(heads)).combine_chunks()
+    return one_array(rows.column(name).take(pa.array(heads)))
 
 
 def _finished(
@@ -148,11 +150,22 @@ def as_averaged(function: str, values: Column) -> Column:
 
 def _by_owner(function: str, values: pa.Array, owner: Array, groups: int) -> pa.Array:
     arrow = _ARROW[function]
+    if len(values) == 0:
+        return pa.nulls(groups, _aggregated(function, values.type))
     table = pa.table({"owner": owner, "value": values})
     result = table.group_by("owner", use_threads=False).aggregate([("value", arrow, _options(function))])
     at = np.full(groups, -1, np.int64)
     at[result.column("owner").to_numpy()] = np.arange(result.num_rows)
-    return result.column(f"value_{arrow}").combine_chunks().take(pa.array(at, mask=at < 0))
+    return one_array(result.column(f"value_{arrow}")).take(pa.array(at, mask=at < 0))
+
+
+@functools.lru_cache(maxsize=256)
+def _aggregated(function: str, kind: pa.DataType) -> pa.DataType:
+    """Return the type of an aggregate over values of a type."""
+    arrow = _ARROW[function]
+    table = pa.table({"owner": pa.array([], pa.int64()), "value": pa.array([], kind)})
+    result = table.group_by("owner", use_threads=False).aggregate([("value", arrow, _options(function))])
+    return result.schema.field(f"value_{arrow}").type
 
 
 def _may_leave(values: pa.Array) -> bool:

@@ -16,7 +16,7 @@ from fyke.engine.kernels.backtrack import run_backtrack
 from fyke.engine.kernels.graphs import GRAPH_SIZE, write_graphs
 from fyke.engine.kernels.match_buffer import NEVER, rebase_positions, release_nodes
 from fyke.engine.kernels.matches import write_matches
-from fyke.engine.kernels.world import World, pack_world
+from fyke.engine.kernels.world import make_world, pack_world
 from fyke.engine.matchset import MatchSet, no_matches
 from fyke.engine.program import Program
 from fyke.engine.state import Counters, RunState
@@ -124,7 +124,7 @@ class AutomatonCall:
         numbers, reals = self.program.run_integers, self.program.run_floats
         limits = self.limits
         bounds = np.array([limits.runs, self.most_nodes, limits.steps, limits.matches], np.int64)
-        self.held = World(
+        self.held = make_world(
             self.code, self.constants, *self.data, *self.runs, self.nodes, *self.loaded, *self.saved,
             *matches, np.ascontiguousarray(segments), self.cursor, bounds,
             slots=np.zeros(4 * variables, np.int64),

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from fyke.engine.compile_condition import ColumnUse
 from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.one_array import one_array
 from fyke.errors import InputError, TypeClashError
 from fyke.language.ast import Duration, Expression, walk
 from fyke.pattern.kinds import Kind, kind_of
@@ -73,7 +74,7 @@ def encode(
     valid_i, valid_f = np.ones(cols_i.shape, np.uint8), np.ones(cols_f.shape, np.uint8)
     lists = np.zeros((max(1, stores.count("list")), rows + 1), np.int64)
     values: list[Array] = []
-    arrays = {d.name: _plain(table.column(physical(d)).combine_chunks()) for d in plan.pushed.derived}
+    arrays = {d.name: _plain(one_array(table.column(physical(d)))) for d in plan.pushed.derived}
     domain = _string_domain([a for a in arrays.values() if _is_text(a)], literals)
     for name, use in uses.items():
         array = arrays[name]

@@ -73,8 +73,9 @@ class Engine:
             plan.techniques,
             self._prunes(),
         )
+        runs = plan.engine == "automaton"
         self.programs = [
-            Program(alternative, self._roles(number), settings, self._starts(number))
+            Program(alternative, self._roles(number), settings, self._starts(number), runs=runs)
             for number, alternative in enumerate(plan.pushed.alternatives)
         ]
         self.compresses = self._compresses()

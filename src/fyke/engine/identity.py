@@ -12,6 +12,7 @@ from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.hashing import (
     SEEDS,
     add_numbers,
+    add_twins,
     add_words,
     float_words,
     fold_matches,
@@ -19,6 +20,7 @@ from fyke.engine.kernels.hashing import (
     write_hex,
 )
 from fyke.engine.matchset import MatchSet
+from fyke.engine.one_array import one_array
 
 
 class MatchIds:
@@ -72,7 +74,7 @@ def fold_ids(matches: MatchSet, rows: Array, hashes: Array, seed: Array) -> pa.A
     """Return identifiers from the hashes of bound rows; ``rows`` says which hash is that of a position."""
     result = np.empty((len(matches), 2), np.uint64)
     fold_matches(matches.offsets, matches.positions, matches.variables, rows, hashes, seed, result)
-    text = np.empty((len(matches), 32), np.uint8)
+    text = np.empty((len(matches), 16), "<u2")
     write_hex(result, text)
     offsets = np.arange(0, 32 * (len(matches) + 1), 32, dtype=np.int64)
     if len(matches) * 32 < 2**31:
@@ -124,9 +126,9 @@ def _number_twins(hashes: Array, used: Array, moments: Array) -> None:
     number = np.zeros(len(used), np.int64)
     for k in np.flatnonzero(equal):
         number[k + 1] = number[k] + 1
-    twin = number > 0
-    for h in range(2):
-        hashes[order[twin], h] += number[twin].astype(np.uint64) * SEEDS[h]
+    numbers = np.zeros(len(used), np.int64)
+    numbers[order] = number
+    add_twins(hashes, numbers)
 
 
 def row_hashes(table: pa.Table) -> Array:
@@ -134,7 +136,7 @@ def row_hashes(table: pa.Table) -> Array:
     hashes = np.empty((table.num_rows, 2), np.uint64)
     hashes[:, 0], hashes[:, 1] = SEEDS
     for column in table.columns:
-        array = column.combine_chunks()
+        array = one_array(column)
         if isinstance(array, pa.DictionaryArray) and (
             array.dictionary.null_count or not len(array.dictionary)
         ):

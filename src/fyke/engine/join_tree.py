@@ -11,7 +11,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import tree_layout as T
 from fyke.engine.kernels.arrays import Array, Data
 from fyke.engine.kernels.join_tree import run_tree
-from fyke.engine.kernels.world import World, nothing, pack_world
+from fyke.engine.kernels.world import World, make_world, pack_world
 from fyke.engine.lazy_tables import Candidates
 from fyke.engine.matchset import MatchSet, concat
 from fyke.engine.program import Program
@@ -96,7 +96,6 @@ class TreeCall:
             "elements": 2 * self.longest, "prefix": 2 * self.longest,
         }  # fmt: skip
         arrays: dict[str, Any] = {
-            **{name: nothing(name) for name in World._fields},
             **dict(zip(Data._fields, self.data, strict=True)),
             **{name: np.zeros(size, np.int64) for name, size in sizes.items()},
             **self.out,
@@ -108,7 +107,7 @@ class TreeCall:
             "keys": self.keys, "tree": self.tree, "buffers": self.buffers, "rows": self.rows,
             "buckets": self.buckets, "observed": self.observed,
         }  # fmt: skip
-        self.held = World(**arrays)
+        self.held = make_world(**arrays)
         return self.held
 
     def advance(self) -> bool:

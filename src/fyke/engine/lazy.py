@@ -16,7 +16,7 @@ from fyke.engine.kernels.absence import FRAME_SIZE
 from fyke.engine.kernels.arrays import Array, Data, Matches
 from fyke.engine.kernels.lazy import run_lazy, run_lazy_counting
 from fyke.engine.kernels.subsets import BLOCKS
-from fyke.engine.kernels.world import World, nothing, pack_world, pack_worlds
+from fyke.engine.kernels.world import World, make_world, pack_world, pack_worlds
 from fyke.engine.lazy_plan import LazyCompiler, Step, share
 from fyke.engine.lazy_tables import Keys, PlanTables, find_candidates, find_reach
 from fyke.engine.matchset import MatchSet
@@ -224,7 +224,6 @@ class LazyCall:
         """Return everything the kernel works on; ``self`` keeps the arrays alive."""
         limits = np.array([0, 0, self.limits.steps], np.int64)
         arrays: dict[str, Any] = {
-            **{name: nothing(name) for name in World._fields},
             **dict(zip(Data._fields, self.data, strict=True)),
             **self.shared, **self.out, **self.small,
             "program": self.code, "constants": self.constants, "segments": self.feed.segments,
@@ -234,7 +233,7 @@ class LazyCall:
             "subset_i": self.subset_i, "subset_f": self.subset_f, "tally_i": self.tally_i,
             "tally_f": self.tally_f,
         }  # fmt: skip
-        self.held = World(**arrays)
+        self.held = make_world(**arrays)
         return self.held
 
     def chunks(self) -> Iterator[MatchSet]:

@@ -133,10 +133,7 @@ class LazyCompiler:
         self.beside = [k for k in range(len(alternatives)) if self._early(k, one=False)]
         merged = self._merged(names)
         every = {name: bit for each in reversed(roles) for name, bit in each.items()}
-        self.program = Program(merged, every, settings)
-        # The states of an automaton over all variables mean nothing here.
-        for rows in (self.program.state_rows, self.program.move_rows, self.program.check_rows):
-            rows.clear()
+        self.program = Program(merged, every, settings, runs=False)
         self.numbers = {condition: number for number, condition in enumerate(merged.conditions)}
 
     def _early(self, number: int, *, one: bool) -> list[int]:

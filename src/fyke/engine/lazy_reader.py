@@ -85,13 +85,21 @@ class LazyReader:
 
         Matches that are only tallied are not kept, so their number has no limit.
         """
-        codes, numbers = np.unique(events[L.EVENT_SEGMENT][chunk.first], return_counts=True)
-        for code, number in zip(codes, numbers, strict=True):
-            count = int(number) + (count if code == partition else 0)
-            partition = int(code)
+        for code, number in self._by_partition(chunk, events[L.EVENT_SEGMENT]):
+            count = number + (count if code == partition else 0)
+            partition = code
             if count > self.limits.matches and not self.tallied:
                 raise LimitReached("matches", int(chunk.positions[-1]))
         return partition, count
+
+    def _by_partition(self, chunk: MatchSet, codes: Array) -> Iterator[tuple[int, int]]:
+        """Yield each partition of a chunk, and how many matches it has there."""
+        first, last = (int(codes[chunk.positions[chunk.offsets[m]]]) for m in (0, -2))
+        if first == last:
+            yield first, len(chunk)
+            return
+        found, numbers = np.unique(codes[chunk.first], return_counts=True)
+        yield from zip(found.tolist(), numbers.tolist(), strict=True)
 
     def tally_rows(self, table: pa.Table, segments: Array) -> pa.Table | None:
         """Return what was tallied by the last :meth:`read`."""

@@ -17,16 +17,15 @@ def near_anchors(ends: Array, roles: Array, relevant: Array | None, anchors: Anc
 
     Rows come back as they are where their times do not rise, or where it would not pay.
     """
+    if relevant is not None:
+        ends, roles = ends[relevant], roles[relevant]
     if len(ends) == 0 or anchors.window >= _NEAR or not bool((ends[1:] >= ends[:-1]).all()):
         return relevant
     if ends[0] <= -_NEAR or ends[-1] >= _NEAR:
         return relevant
-    if relevant is not None:
-        ends, roles = ends[relevant], roles[relevant]
     rarest = [_rarest(roles, each) for each in anchors.alternatives]
-    span = int(ends[-1] - ends[0]) if len(ends) else 0
     reached = sum(count * anchors.window * (anchor.back + anchor.ahead) for anchor, count in rarest)
-    if len(ends) == 0 or reached > _FULL * span:
+    if reached > _FULL * int(ends[-1] - ends[0]):
         return relevant
     near = np.zeros(len(ends), np.uint8)
     for anchor, _ in rarest:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.sorting import counting_sort, is_identity, is_sorted, number_runs, number_within
+from fyke.engine.one_array import one_array
 from fyke.language.ast import WindowKind
 from fyke.pattern.schema import EventSchema
 from fyke.plan.plan import ROLES, Plan, reads_apart
@@ -72,7 +73,7 @@ def partition_codes(table: pa.Table, partition: tuple[str, ...]) -> Array:
     """Number the values of the partition attributes; -1 where one of them is null."""
     codes = np.zeros(table.num_rows, np.int64)
     for name in partition:
-        column = table.column(name).combine_chunks()
+        column = one_array(table.column(name))
         if pa.types.is_floating(column.type):
             column = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 and 0.0 are one value
         if isinstance(column, pa.DictionaryArray):
@@ -152,7 +153,7 @@ def _tie_ranks(table: pa.Table, permutation: Array, group: Array, schema: EventS
 
 def sort_keys(column: pa.ChunkedArray) -> Array:
     """Return integers in the order Spark sorts the values: nulls first, NaN last, strings by their bytes."""
-    values = column.combine_chunks()
+    values = one_array(column)
     if isinstance(values, pa.DictionaryArray):
         values = values.dictionary_decode()
     if pa.types.is_nested(values.type):

@@ -13,6 +13,7 @@ from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.names import look_up, match_names
 from fyke.engine.near import near_anchors
+from fyke.engine.one_array import one_array
 from fyke.engine.order import times
 from fyke.errors import InputError
 from fyke.language.ast import Expression, Reference, Strategy, walk
@@ -147,8 +148,9 @@ def _relevant(table: pa.Table, roles: Array, pushed: Pushed) -> Array | None:
 
 
 def _all_different(ends: Array) -> bool:
-    if len(ends) > 1 and not bool((ends[1:] > ends[:-1]).all()):
-        ends = np.sort(ends)
+    if bool((ends[1:] > ends[:-1]).all()):
+        return True
+    ends = np.sort(ends)
     return bool((ends[1:] != ends[:-1]).all())
 
 
@@ -165,7 +167,7 @@ def _derive(table: pa.Table, expression: Expression) -> pa.Array:
 def _column(table: pa.Table, node: Expression) -> Column | None:
     if not isinstance(node, Reference):
         return None
-    array = table.column(node.path[0]).combine_chunks()
+    array = one_array(table.column(node.path[0]))
     for name in node.path[1:]:
         array = pc.struct_field(array, name)
     return array
@@ -180,7 +182,7 @@ def _encoded_types(table: pa.Table, pushed: Pushed, *, ordered: bool) -> _Types 
     type_column = pushed.analysed.schema.type_column
     if type_column is None:
         return None
-    column = table.column(type_column).combine_chunks()
+    column = one_array(table.column(type_column))
     if not isinstance(column, pa.DictionaryArray):
         column = column.cast(pa.string())
         names = list(dict.fromkeys(role.type for role in pushed.roles))

@@ -59,7 +59,10 @@ class _Placed:
 
 
 class Program:
-    """The compiled form of an alternative.  Plain lists until :meth:`pack` lays them out as one array."""
+    """The compiled form of an alternative.  Plain lists until :meth:`pack` lays them out as one array.
+
+    Without ``runs`` it has conditions and absences only: engines that make none need no states.
+    """
 
     def __init__(
         self,
@@ -67,6 +70,8 @@ class Program:
         roles: Mapping[str, int],
         settings: Settings,
         starts: Mapping[str, int] | None = None,
+        *,
+        runs: bool = True,
     ) -> None:
         self.starts = {**roles, **(starts or {})}
         self.settings = settings
@@ -99,7 +104,8 @@ class Program:
         )
         self.search = self._search()
         self.merges = self._merges()
-        self.expand(self._state(0, 0))
+        if runs:
+            self.expand(self._state(0, 0))
 
     # --- conditions and absences ------------------------------------------------------
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from fyke.engine.aggregates import aggregate_rows, as_averaged
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.one_array import one_array
 from fyke.engine.order import partition_codes, times
 from fyke.errors import LimitError
 from fyke.language.ast import Call, Expression, Reference, walk
@@ -209,7 +210,7 @@ class _Join:
 
 
 def _taken(table: pa.Table, name: str, at: Array) -> pa.Array:
-    return table.column(name).combine_chunks().take(pa.array(at))
+    return one_array(table.column(name)).take(pa.array(at))
 
 
 def _comparable(values: pa.Array) -> pa.Array:

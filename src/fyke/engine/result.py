@@ -22,8 +22,9 @@ from fyke.engine.evaluate import Column, apply, evaluate
 from fyke.engine.identity import MatchIds
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.bindings import find_bound, list_bound
+from fyke.engine.kernels.bindings import find_bound, find_spans, list_bound
 from fyke.engine.matchset import MatchSet, no_matches
+from fyke.engine.one_array import one_array
 from fyke.language.ast import Call, Expression, Index, Length, Reference, walk
 from fyke.pattern.check import is_aggregate
 from fyke.pattern.returns import END, MATCH_ID, START
@@ -249,12 +250,16 @@ def _repeated(type_name: str, kind: pa.DataType, count: int) -> pa.Array:
     if pa.types.is_dictionary(kind):
         zeros = pa.array(np.zeros(count, np.int32)).cast(kind.index_type)
         return pa.DictionaryArray.from_arrays(zeros, pa.array([type_name]).cast(kind.value_type))
-    return pa.repeat(pa.scalar(type_name).cast(kind), count)
+    data = type_name.encode()
+    if kind != pa.string() or len(data) * count >= 2**31:
+        return pa.repeat(pa.scalar(type_name).cast(kind), count)
+    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(len(data))
+    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(data * count))
 
 
 def _taken(rows: pa.Table, name: str, indices: pa.Array, kinds: Mapping[str, pa.DataType]) -> pa.Array:
     column = rows.column(name)
-    source = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    source = one_array(column)
     taken = pc.take(source, indices, boundscheck=False)
     kind = kinds.get(name)
     if isinstance(taken, pa.DictionaryArray) and kind is not None and not pa.types.is_dictionary(kind):
@@ -272,9 +277,11 @@ def _spans(matches: MatchSet, events: Array, *, points: bool) -> tuple[Array, Ar
     """Return the smallest start and the largest end of each match."""
     if not points:
         return matches.spans(events)
+    starts, ends = (np.empty(len(matches), np.int64) for _ in range(2))
     # Bindings are in processing order.
-    last = matches.positions[matches.offsets[1:] - 1]
-    return events[L.EVENT_START][matches.first], events[L.EVENT_END][last]
+    both = events[L.EVENT_START], events[L.EVENT_END]
+    find_spans(matches.offsets, matches.positions, *both, starts, ends)
+    return starts, ends
 
 
 def _dig(array: pa.Array, path: tuple[str, ...]) -> pa.Array:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from fyke.engine.aggregates import WHOLE
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.one_array import one_array
 from fyke.errors import InputError
 from fyke.plan.counting import Counting, Value
 from fyke.plan.match_aggregates import VALID
@@ -64,7 +65,7 @@ class Tally:
             typed.append(0)
             if value.attribute is None:
                 continue
-            column = table.column(value.attribute).combine_chunks()
+            column = one_array(table.column(value.attribute))
             known = column.is_valid().to_numpy(zero_copy_only=False)
             if value.source == "count":
                 integers[k], floats[k] = known, known
@@ -90,7 +91,7 @@ class Tally:
         some = np.flatnonzero(self.counts)
         heads = pa.array(segments[some, 0])
         columns: dict[str, pa.Array] = {
-            name: table.column(name).take(heads).combine_chunks() for name in self.partition
+            name: one_array(table.column(name).take(heads)) for name in self.partition
         }
         k = 0
         for each, value in self.counting.aggregates:

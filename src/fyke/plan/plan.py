@@ -24,6 +24,8 @@ class Plan:
 
     A *prepared* batch, which engines read, has the ``pushed.needed`` attributes, :data:`ROLES` (the
     roles a row can play, as bits) and the derived columns under their :func:`physical` names.
+    ``counting`` says how aggregates over matches are computed without rows of matches, or why they are
+    not.
     """
 
     pushed: Pushed
@@ -35,10 +37,12 @@ class Plan:
     engine: str = "automaton"
     statistics: Statistics | None = None
     order: tuple[str, ...] | None = None  # of a lazy chain, as planned; one that is given comes first
+    counting: Counting | str = field(init=False)
 
-    @property
-    def counting(self) -> Counting | str:
-        """How aggregates over matches are computed without rows of matches, or why they are not."""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counting", self._counting())
+
+    def _counting(self) -> Counting | str:
         if self.engine not in LAZY_ENGINES:
             return f"the {self.engine} lists matches"
         first_chance = self.techniques.absence != "post_processing"

@@ -6,26 +6,35 @@ import numpy as np
 
 from fyke.engine.kernels.jit import jit
 
+_U = np.uint64  # of an unsigned index the compiler need not ask whether it counts from the end
+
 
 @jit
 def find_bound(offsets, positions, variables, variable, last, result):
     """Write the first (or last) event of a variable in each match, -1 if unbound; return how many are."""
     unbound = 0
     for m in range(len(offsets) - 1):
-        at = -1
+        at, k, end = np.int64(-1), _U(offsets[m]), _U(offsets[m + 1])
         if last:
-            for k in range(offsets[m + 1] - 1, offsets[m] - 1, -1):
-                if variables[k] == variable:
-                    at = positions[k]
-                    break
-        else:
-            for k in range(offsets[m], offsets[m + 1]):
-                if variables[k] == variable:
-                    at = positions[k]
-                    break
+            while k < end and at < 0:
+                end -= _U(1)
+                if variables[end] == variable:
+                    at = positions[end]
+        while k < end and at < 0:
+            if variables[k] == variable:
+                at = positions[k]
+            k += _U(1)
         result[m] = at
         unbound += at < 0
     return unbound
+
+
+@jit
+def find_spans(offsets, positions, starts, ends, first, last):
+    """Write the start of the first and the end of the last event of each match."""
+    for m in range(len(offsets) - 1):
+        first[m] = starts[_U(positions[_U(offsets[m])])]
+        last[m] = ends[_U(positions[_U(offsets[m + 1] - 1)])]
 
 
 @jit

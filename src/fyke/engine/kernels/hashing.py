@@ -10,7 +10,7 @@ SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _NULL = np.uint64(0x165667B19E3779F9)
 _NAN = np.uint64(0x7FF8000000000000)
 _KNOWN_VARIABLES = 64
-_KNOWN_RUNS = 256
+_U = np.uint64  # of an unsigned index the compiler need not ask whether it counts from the end
 
 
 @jit
@@ -64,65 +64,53 @@ def hash_strings(offsets, data, result):
 
 
 @jit
-def shares(offsets, positions, variables, known, match):
-    """Return how many bindings of a known match, all but its last, begin another match; 0 if not all do."""
-    begin, other = offsets[known], offsets[match]
-    shared = offsets[known + 1] - begin - 1
-    if shared > offsets[match + 1] - other - 1:
-        return 0
-    k = 0
-    while (
-        k < shared
-        and positions[begin + k] == positions[other + k]
-        and variables[begin + k] == variables[other + k]
-    ):
-        k += 1
-    return shared if k == shared else 0
+def add_twins(hashes, numbers):
+    """Make the hashes of equal rows differ: all but the first of them have a number."""
+    for k in range(hashes.shape[0]):
+        if numbers[k] > 0:
+            for h in range(2):
+                hashes[k, h] = mix(hashes[k, h] + _U(numbers[k]) * SEEDS[h])
+
+
+@jit
+def _factor(variable, h):
+    """Return the odd number by which the hashes of rows bound to a variable are multiplied."""
+    return mix(variable + SEEDS[h]) | _U(1)
 
 
 @jit
 def fold_matches(offsets, positions, variables, rows, hashes, seed, result):
     """Fold the bound rows of every match, with their variables, into 128 bits.
 
-    A match often begins with all but the last binding of one that a run gave before: to compare them
-    costs less than to hash them again.
+    The hashes of rows are as good as random, so sums of them are, each times a number of its variable.
     """
-    last_of = np.full(_KNOWN_RUNS, -1, np.int64)
-    states = np.empty((_KNOWN_RUNS, 2), np.uint64)
-    # Mixed, so that no variable number looks like the number of a twin.
-    mixed = np.empty((_KNOWN_VARIABLES, 2), np.uint64)
+    factors = np.empty((_KNOWN_VARIABLES, 2), np.uint64)
     for v in range(_KNOWN_VARIABLES):
-        mixed[v, 0], mixed[v, 1] = mix(np.uint64(v) + SEEDS[0]), mix(np.uint64(v) + SEEDS[1])
-    factor = np.uint64(31)
+        factors[v, 0], factors[v, 1] = _factor(_U(v), 0), _factor(_U(v), 1)
+    k = _U(offsets[0])
     for m in range(len(offsets) - 1):
-        begin, end = offsets[m], offsets[m + 1]
-        place = positions[begin] % _KNOWN_RUNS
-        # Two chains side by side: each step waits for the one before it.
-        one, two = seed[0], seed[1]
-        if last_of[place] >= 0:
-            shared = shares(offsets, positions, variables, last_of[place], m)
-            if shared > 0:
-                one, two = states[place, 0], states[place, 1]
-                begin += shared
-        for k in range(begin, end):
-            if k == end - 1:
-                states[place, 0], states[place, 1] = one, two
-            row, v = rows[positions[k]], variables[k]
-            if v < _KNOWN_VARIABLES:
-                one = mix(one * factor + (hashes[row, 0] ^ mixed[v, 0]))
-                two = mix(two * factor + (hashes[row, 1] ^ mixed[v, 1]))
+        one, two, end = seed[0], seed[1], _U(offsets[m + 1])
+        while k < end:
+            row, v = _U(rows[_U(positions[k])]), _U(variables[k])
+            if v < _U(_KNOWN_VARIABLES):
+                one += hashes[row, _U(0)] * factors[v, _U(0)]
+                two += hashes[row, _U(1)] * factors[v, _U(1)]
             else:
-                one = mix(one * factor + (hashes[row, 0] ^ mix(np.uint64(v) + SEEDS[0])))
-                two = mix(two * factor + (hashes[row, 1] ^ mix(np.uint64(v) + SEEDS[1])))
-        last_of[place] = m
-        result[m, 0], result[m, 1] = one, two
+                one += hashes[row, _U(0)] * _factor(v, 0)
+                two += hashes[row, _U(1)] * _factor(v, 1)
+            k += _U(1)
+        result[m, 0], result[m, 1] = mix(one), mix(two)
 
 
 @jit
 def write_hex(numbers, text):
-    """Write each row of two 64-bit numbers as 32 hexadecimal digits."""
+    """Write each row of two 64-bit numbers as 32 hexadecimal digits, two at a time, the first one lower."""
+    digits = np.empty(256, np.uint16)
+    for byte in range(256):
+        high, low = byte >> 4, byte & 15
+        digits[byte] = high + (48 if high < 10 else 87) + ((low + (48 if low < 10 else 87)) << 8)
     for m in range(numbers.shape[0]):
         for h in range(2):
-            for digit in range(16):
-                nibble = (numbers[m, h] >> np.uint64(60 - 4 * digit)) & np.uint64(15)
-                text[m, 16 * h + digit] = nibble + (48 if nibble < 10 else 87)
+            for k in range(8):
+                byte = (numbers[m, h] >> _U(56 - 8 * k)) & _U(255)
+                text[m, 8 * h + k] = digits[byte]

@@ -6,32 +6,20 @@ import numpy as np
 
 from fyke.engine.kernels.jit import jit
 
-SLOTS = 1024
-_TRIES = 64
+_BLOCK = 4096  # strings whose keys stay in the processor's nearest cache
 
 
 @jit
-def _slot(data, begin, length, seed):
-    """Return a small hash of a string: of its length, its first and its last byte."""
-    if length == 0:
-        return 0
-    return ((data[begin] * 31 + data[begin + length - 1]) * seed + length) & (SLOTS - 1)
-
-
-@jit
-def _fill_slots(name_offsets, names, slots):
-    """Give each name a slot of its own; return the seed of the hash that does so, 0 if none is found."""
-    for attempt in range(_TRIES):
-        seed, free = 2 * attempt + 1, True
-        slots[:] = -1
-        for k in range(len(name_offsets) - 1):
-            first = name_offsets[k]
-            at = _slot(names, first, name_offsets[k + 1] - first, seed)
-            free &= slots[at] < 0
-            slots[at] = k
-        if free:
-            return seed
-    return 0
+def _write_keys(offsets, data, keys):
+    """Write for each string its length with its first and its last byte: all there is to those of two."""
+    end, longest = np.int32(len(data) - 1), np.int32(2**15 - 1)
+    for row in range(len(keys)):
+        begin = offsets[row]
+        length = np.int32(offsets[row + 1] - begin)
+        first = np.int32(data[min(begin, end)])
+        last = np.int32(data[max(np.int32(begin + length - 1), np.int32(0))])
+        ends = np.int32(first << np.int32(8)) | last if length > 0 else np.int32(0)
+        keys[row] = np.int32(min(length, longest) << np.int32(16)) | ends
 
 
 @jit
@@ -47,22 +35,36 @@ def _is_name(data, begin, length, name_offsets, names, k):
 
 @jit
 def match_names(offsets, data, name_offsets, names, codes):
-    """Write the number of the name that each string between neighbouring offsets is; -1 for none."""
-    slots = np.empty(SLOTS, np.int32)
-    seed = _fill_slots(name_offsets, names, slots)
+    """Write the number of the name that each string between neighbouring offsets is; -1 for none.
+
+    Keys are compared first, name by name: without branches the compiler compares many at a time.
+    """
+    name_keys, keys = np.empty(len(name_offsets) - 1, np.int32), np.empty(_BLOCK, np.int32)
+    _write_keys(name_offsets, names, name_keys)
+    codes[:] = -1
+    for begin in range(0, len(codes), _BLOCK):
+        found = codes[begin : begin + _BLOCK]
+        mine = keys[: len(found)]
+        _write_keys(offsets[begin:], data, mine)
+        for k in range(len(name_keys)):
+            key, number = name_keys[k], np.int32(k)
+            for row in range(len(found)):
+                found[row] = number if mine[row] == key else found[row]
+    if np.any(name_offsets[1:] - name_offsets[:-1] > 2):
+        _drop_others(offsets, data, name_offsets, names, codes)
+
+
+@jit
+def _drop_others(offsets, data, name_offsets, names, codes):
+    """Look at whole strings where keys agree: another name with that key, or none, may be the right one."""
     for row in range(len(codes)):
-        begin = offsets[row]
-        length = offsets[row + 1] - begin
-        codes[row] = -1
-        if seed:  # one name at most is worth comparing with
-            k = slots[_slot(data, begin, length, seed)]
-            if k >= 0 and _is_name(data, begin, length, name_offsets, names, k):
-                codes[row] = k
+        k = codes[row]
+        length = offsets[row + 1] - offsets[row]
+        if k < 0 or length <= 2:
             continue
-        for k in range(len(name_offsets) - 1):
-            if _is_name(data, begin, length, name_offsets, names, k):
-                codes[row] = k
-                break
+        while k >= 0 and not _is_name(data, offsets[row], length, name_offsets, names, k):
+            k -= 1
+        codes[row] = k
 
 
 @jit

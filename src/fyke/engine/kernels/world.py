@@ -82,36 +82,36 @@ class World(NamedTuple):
     branches: Array
     seen: Array
     ahead: Array
-    plan: Array = np.zeros(1, np.int64)
-    candidates: Array = np.zeros(1, np.int64)
-    ranks: Array = np.zeros((1, 1), np.int64)
-    keys: Array = np.zeros(1, np.int64)
-    entries: Array = np.zeros(1, np.int64)
-    index_heads: Array = np.zeros((1, 1), np.int64)
-    reach: Array = np.zeros((1, 1), np.int64)
-    levels: Array = np.zeros((1, 1), np.int64)
-    intervals: Array = np.zeros((1, 1), np.int64)
-    chosen: Array = np.zeros(1, np.int64)
-    prefix: Array = np.zeros(1, np.int64)
-    kept_i: Array = np.zeros((1, 1), np.int64)
-    kept_f: Array = np.zeros((1, 1), np.float64)
-    out_alternative: Array = np.zeros(1, np.int64)
-    counts: Array = np.zeros(1, np.int64)
-    tree: Array = np.zeros(1, np.int64)
-    buffers: Array = np.zeros((1, 1), np.int64)
-    rows: Array = np.zeros(1, np.int64)
-    buckets: Array = np.zeros(1, np.int64)
-    observed: Array = np.zeros((1, 1), np.int64)
-    subset_i: Array = np.zeros((1, 1), np.int64)
-    subset_f: Array = np.zeros((1, 1), np.float64)
-    values_i: Array = np.zeros((1, 1), np.int64)
-    values_f: Array = np.zeros((1, 1), np.float64)
-    values_ok: Array = np.zeros((1, 1), np.uint8)
-    tally_i: Array = np.zeros((1, 1), np.int64)
-    tally_f: Array = np.zeros((1, 1), np.float64)
-    added: Array = np.zeros((1, 1), np.int64)
-    frames: Array = np.zeros((1, 1), np.int64)
-    budget: Array = np.zeros(1, np.int64)
+    plan: Array
+    candidates: Array
+    ranks: Array
+    keys: Array
+    entries: Array
+    index_heads: Array
+    reach: Array
+    levels: Array
+    intervals: Array
+    chosen: Array
+    prefix: Array
+    kept_i: Array
+    kept_f: Array
+    out_alternative: Array
+    counts: Array
+    tree: Array
+    buffers: Array
+    rows: Array
+    buckets: Array
+    observed: Array
+    subset_i: Array
+    subset_f: Array
+    values_i: Array
+    values_f: Array
+    values_ok: Array
+    tally_i: Array
+    tally_f: Array
+    added: Array
+    frames: Array
+    budget: Array
 
 
 _FLOATS = {
@@ -132,20 +132,36 @@ def _dtype(name: str) -> Any:
     return np.float64 if name in _FLOATS else np.uint8 if name in _BYTES else np.int64
 
 
-def nothing(name: str) -> Array:
-    """Return an array of no meaning for a field that a kernel does not use."""
+def _nothing(name: str) -> Array:
     return np.zeros(1 if name in _FLAT else (1, 1), _dtype(name))
+
+
+def _address(name: str, array: Array) -> tuple[int, int, int]:
+    """Return where an array is, and how many rows and columns it has."""
+    assert array.flags.c_contiguous, name
+    assert array.dtype == _dtype(name), name
+    return array.ctypes.data, array.shape[0], array.shape[-1]
+
+
+# What a kernel does not use: arrays of no meaning, the same ones for all calls.
+_NOTHING = {name: _nothing(name) for name in World._fields}
+_NOWHERE = np.array([_address(name, array) for name, array in _NOTHING.items()], np.int64)
+
+
+def make_world(*first: Array, **others: Array) -> World:
+    """Return a world of the ``first`` fields and ``others``; the rest has no meaning."""
+    given = dict(zip(World._fields, first, strict=False))
+    return World(**{**_NOTHING, **given, **others})
 
 
 def pack_world(world: World) -> Any:
     """Return what kernels are called with: the block of addresses, or the arrays themselves."""
     if not POINTERS:
         return world
-    block = np.empty((len(World._fields), 3), np.int64)
+    block = _NOWHERE.copy()
     for row, (name, array) in enumerate(zip(World._fields, world, strict=True)):
-        assert array.flags.c_contiguous, name
-        assert array.dtype == _dtype(name), name
-        block[row] = array.ctypes.data, array.shape[0], array.shape[-1]
+        if array is not _NOTHING[name]:
+            block[row] = _address(name, array)
     return block
 
 
