@@ -10,7 +10,7 @@ import numpy as np
 from fyke.engine.exceeded import LimitReached
 from fyke.engine.graphset import GraphSet
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import Array, Data, Matches, Runs
+from fyke.engine.kernels.arrays import BINDING_BYTES, NUMBER, Array, Data, Matches, Runs
 from fyke.engine.kernels.automaton import run_automaton
 from fyke.engine.kernels.backtrack import run_backtrack
 from fyke.engine.kernels.graphs import GRAPH_SIZE, write_graphs
@@ -25,7 +25,7 @@ from fyke.limits import Limits
 
 _RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 1 << 15, 1 << 16, 64, 1 << 15
 _FOUND, _PIECE = 1 << 12, 1 << 20
-_NODE_BYTES, _BINDING_BYTES = 8 * L.NODE_SIZE, 16
+_NODE_BYTES = 8 * L.NODE_SIZE
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class _Found:
         positions = [piece.positions[:filled] for piece, _, filled in self.pieces]
         variables = [piece.variables[:filled] for piece, _, filled in self.pieces]
         joined = (_joined(positions), _joined(variables), np.concatenate(offsets))
-        return MatchSet(*joined, np.zeros(self.count, np.int64))
+        return MatchSet(*joined, np.zeros(self.count, NUMBER))
 
 
 def _joined(arrays: list[Array]) -> Array:
@@ -209,7 +209,7 @@ class AutomatonCall:
                 )
             )  # fmt: skip
             self.found.bindings += int(filled[0]) * GRAPH_SIZE // 2
-            if self.found.bindings * _BINDING_BYTES > self.limits.buffer_bytes:
+            if self.found.bindings * BINDING_BYTES > self.limits.buffer_bytes:
                 raise LimitReached("buffer_bytes", int(rows[-1, 0]))
 
     def _load(self, feed: Feed, before: RunState | None, places: Array) -> None:
@@ -238,7 +238,7 @@ class AutomatonCall:
         self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
         if count == 0:
             return
-        if (self.found.bindings + bindings) * _BINDING_BYTES > self.limits.buffer_bytes:
+        if (self.found.bindings + bindings) * BINDING_BYTES > self.limits.buffer_bytes:
             raise LimitReached("buffer_bytes", int(self.matches.positions[bindings - 1]))
         self.found.append(self.matches, count, bindings)
 
@@ -344,4 +344,4 @@ def _power_of_two(least: int) -> int:
 def _room_for(bindings: int, deepest: int) -> Matches:
     """Return arrays for that many bindings, and for one match of that depth at least."""
     size = max(bindings, 2 * deepest + 2)
-    return Matches(np.empty(size, np.int64), np.empty(size, np.int64), np.zeros(size // 2 + 2, np.int64))
+    return Matches(np.empty(size, np.int64), np.empty(size, NUMBER), np.zeros(size // 2 + 2, np.int64))

@@ -18,7 +18,7 @@ from fyke.engine.engine import Found
 from fyke.engine.graphset import GraphSet, concat_graphs
 from fyke.engine.identity import event_hashes, fold_ids, query_seed
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.arrays import NUMBER, Array
 from fyke.engine.kernels.bindings import find_bound, list_bound
 from fyke.engine.kernels.graphs import EVENT, GRAPH_SIZE, ONE, OTHER, VARIABLE, next_matches
 from fyke.engine.matchset import MatchSet
@@ -193,8 +193,8 @@ class _Reader:
             if found == 0:
                 return
             used = bindings[: offsets[found]]
-            alternative = np.zeros(found, np.int64)
-            pairs = used[:, 0].copy(), used[:, 1].copy()
+            alternative = np.zeros(found, NUMBER)
+            pairs = used[:, 0].copy(), used[:, 1].astype(NUMBER)
             yield self._rows(MatchSet(*pairs, offsets[: found + 1].copy(), alternative))
 
     def _rows(self, matches: MatchSet) -> pa.RecordBatch:

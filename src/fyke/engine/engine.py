@@ -22,7 +22,7 @@ from fyke.engine.external import compile_external
 from fyke.engine.graphset import GraphSet, concat_graphs, graphs_of
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.absence import filter_absences
-from fyke.engine.kernels.arrays import Array, Data, Matches
+from fyke.engine.kernels.arrays import NUMBER, Array, Data, Matches
 from fyke.engine.kernels.match_buffer import rebase_positions
 from fyke.engine.kernels.overlap import greedy_cover
 from fyke.engine.lazy_reader import LazyReader
@@ -259,8 +259,8 @@ class Engine:
             feed.read_to, feed.graphs = call.read_to, call.graphs
             counters.merge(call.counters)
             if len(self.programs) > 1:
-                numbering = np.array([self.names.index(v.name) for v in program.variables], np.int64)
-                alternative = np.full(len(matches), number, np.int64)
+                numbering = np.array([self.names.index(v.name) for v in program.variables], NUMBER)
+                alternative = np.full(len(matches), number, NUMBER)
                 variables = numbering[matches.variables]
                 matches = replace(matches, variables=variables, alternative=alternative)
             found.append(matches)
@@ -383,7 +383,7 @@ class Engine:
     ) -> Array:
         program = self.programs[alternative]
         call = AutomatonCall(program, ranks, data, self.plan.limits)
-        local = np.full(len(self.names), -1, np.int64)
+        local = np.full(len(self.names), -1, NUMBER)
         for number, variable in enumerate(program.variables):
             local[self.names.index(variable.name)] = number
         variables = local[matches.variables]

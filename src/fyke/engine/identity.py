@@ -17,6 +17,7 @@ from fyke.engine.kernels.hashing import (
     float_words,
     fold_matches,
     hash_strings,
+    mark_rows,
     write_hex,
 )
 from fyke.engine.matchset import MatchSet
@@ -76,12 +77,10 @@ def fold_ids(matches: MatchSet, rows: Array, hashes: Array, seed: Array) -> pa.A
     fold_matches(matches.offsets, matches.positions, matches.variables, rows, hashes, seed, result)
     text = np.empty((len(matches), 16), "<u2")
     write_hex(result, text)
-    offsets = np.arange(0, 32 * (len(matches) + 1), 32, dtype=np.int64)
-    if len(matches) * 32 < 2**31:
-        return pa.StringArray.from_buffers(
-            len(matches), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text)
-        )
-    return pa.LargeStringArray.from_buffers(len(matches), pa.py_buffer(offsets), pa.py_buffer(text))
+    large = len(matches) * 32 >= 2**31
+    offsets = np.arange(0, 32 * (len(matches) + 1), 32, dtype=np.int64 if large else np.int32)
+    strings = pa.LargeStringArray if large else pa.StringArray
+    return strings.from_buffers(len(matches), pa.py_buffer(offsets), pa.py_buffer(text))
 
 
 def _hashes_of_used(positions: Array, table: pa.Table, moments: Array | None) -> tuple[Array, Array]:
@@ -108,7 +107,7 @@ def _moments(events: Array) -> Array | None:
 def _used_rows(positions: Array, moments: Array | None, total: int) -> Array:
     """Return the bound rows, and those of the same moment: they may be equal to a bound one."""
     used = np.zeros(total, bool)
-    used[positions] = True
+    mark_rows(positions, used)
     if moments is not None:
         looked_at = np.zeros(int(moments[-1]) + 1, bool)
         looked_at[moments[used]] = True

@@ -9,7 +9,7 @@ import numpy as np
 from fyke.engine.exceeded import LimitReached
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import tree_layout as T
-from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.kernels.arrays import BINDING_BYTES, NUMBER, Array, Data
 from fyke.engine.kernels.join_tree import run_tree
 from fyke.engine.kernels.world import World, make_world, pack_world
 from fyke.engine.lazy_tables import Candidates
@@ -21,7 +21,6 @@ from fyke.limits import Limits
 from fyke.plan.search import PAIR, ROW
 
 _ROWS, _BINDINGS, _LONGEST = 256, 1 << 16, 64
-_BINDING_BYTES = 16
 
 
 class TreeCall:
@@ -80,9 +79,9 @@ class TreeCall:
             self.rows[target : target + count] = old[1][source : source + count]
 
     def _make_output(self, bindings: int) -> None:
-        self.out = {
+        self.out: dict[str, Array] = {
             "out_positions": np.zeros(bindings, np.int64),
-            "out_variables": np.zeros(bindings, np.int64),
+            "out_variables": np.zeros(bindings, NUMBER),
             "offsets": np.zeros(bindings + 2, np.int64),
         }
 
@@ -151,12 +150,12 @@ class TreeCall:
                 self.out["out_positions"][:bindings].copy(),
                 self.out["out_variables"][:bindings].copy(),
                 self.out["offsets"][: count + 1].copy(),
-                np.zeros(count, np.int64),
+                np.zeros(count, NUMBER),
             )
         )
         self.matches += count
         self.bindings += bindings
-        if self.bindings * _BINDING_BYTES > self.limits.buffer_bytes:
+        if self.bindings * BINDING_BYTES > self.limits.buffer_bytes:
             raise LimitReached("buffer_bytes", int(self.found[-1].positions[-1]))
         if self.matches > self.limits.matches:
             raise LimitReached("matches", int(self.found[-1].positions[-1]))

@@ -13,7 +13,7 @@ from fyke.engine.exceeded import LimitReached
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels.absence import FRAME_SIZE
-from fyke.engine.kernels.arrays import Array, Data, Matches
+from fyke.engine.kernels.arrays import NUMBER, Array, Data, Matches
 from fyke.engine.kernels.lazy import run_lazy, run_lazy_counting
 from fyke.engine.kernels.subsets import BLOCKS
 from fyke.engine.kernels.world import World, make_world, pack_world, pack_worlds
@@ -31,6 +31,7 @@ from fyke.plan.chain_order import chain_order
 from fyke.plan.counting import unbounded_groups
 
 _LEVELS, _BINDINGS = 64, 1 << 18
+_FITS = 256  # candidates that are looked at together
 _SLICE_WINDOWS = 16  # of a tree: a slice costs one window that is looked at twice
 
 
@@ -178,9 +179,10 @@ class LazyCall:
         self.subset_f = np.zeros((max(1, 6 * self.tallies), width), np.float64)
 
     def _make_output(self, bindings: int) -> None:
-        names = ("out_positions", "out_variables", "out_alternative", "offsets")
-        # One block: allocators keep what is freed in large pieces at hand for the next call.
-        self.out = dict(zip(names, np.empty((len(names), bindings), np.int64), strict=True))
+        # In blocks: allocators keep what is freed in large pieces at hand for the next call.
+        places, numbers = np.empty((2, bindings), np.int64), np.empty((2, bindings), NUMBER)
+        self.out = dict(zip(("out_positions", "offsets"), places, strict=True))
+        self.out |= dict(zip(("out_variables", "out_alternative"), numbers, strict=True))
         self.out["offsets"][0] = 0
 
     def _scratch(self) -> dict[str, Array]:
@@ -190,7 +192,7 @@ class LazyCall:
             "slots": 4 * variables, "kept_slots": 4 * variables, "lengths": variables,
             "kept_lengths": variables,
             "stack_i": depth, "bounds": variables + 1, "fill": variables + 1, "places": variables + 1,
-            "before_i": numbers, "after_i": numbers, "chosen": variables,
+            "before_i": numbers, "after_i": numbers, "chosen": variables, "fits": _FITS,
         }  # fmt: skip
         scratch: dict[str, Array] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
         scratch |= {"stack_f": np.zeros(depth), "before_f": np.zeros(reals), "after_f": np.zeros(reals)}
@@ -208,7 +210,8 @@ class LazyCall:
 
     def _worlds_beside(self, world: Any) -> Any:
         """Return the worlds of the programs with absences of several events; if there are none, any."""
-        nothing_found = Matches(*(np.zeros(1, np.int64) for _ in Matches._fields))
+        nothing = np.zeros(1, np.int64)
+        nothing_found = Matches(nothing, nothing.astype(NUMBER), nothing)
         for call in self.beside:
             call.longest = len(self.small["added"])
         packed = [call.world(self.feed.segments, nothing_found) for call in self.beside]

@@ -11,7 +11,7 @@ import pyarrow as pa
 from fyke.engine.automaton import Feed
 from fyke.engine.exceeded import LimitReached
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.kernels.arrays import BINDING_BYTES, Array, Data
 from fyke.engine.lazy import LazySearch, LazySettings
 from fyke.engine.matchset import MatchSet, concat
 from fyke.engine.program import Program, Settings
@@ -19,8 +19,6 @@ from fyke.engine.state import Counters
 from fyke.engine.tally import Tally, TallyArrays
 from fyke.plan.counting import Counting, may_repeat
 from fyke.plan.plan import Plan
-
-_BINDING_BYTES = 16
 
 
 class LazyReader:
@@ -64,7 +62,7 @@ class LazyReader:
         for chunk in self.chunks(feed, data, ranks, counters):
             found.append(chunk)
             bindings += len(chunk.positions)
-            if bindings * _BINDING_BYTES > self.limits.buffer_bytes:
+            if bindings * BINDING_BYTES > self.limits.buffer_bytes:
                 raise LimitReached("buffer_bytes", int(chunk.positions[-1]))
         return concat(found)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.arrays import NUMBER, Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ class MatchSet:
 
 def no_matches() -> MatchSet:
     """Return the empty set."""
-    empty = np.zeros(0, np.int64)
-    return MatchSet(empty, empty, np.zeros(1, np.int64), empty)
+    empty, none = np.zeros(0, np.int64), np.zeros(0, NUMBER)
+    return MatchSet(empty, none, np.zeros(1, np.int64), none)
 
 
 def concat(sets: Sequence[MatchSet]) -> MatchSet:

@@ -22,7 +22,7 @@ from fyke.engine.evaluate import Column, apply, evaluate
 from fyke.engine.identity import MatchIds
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.bindings import find_bound, find_spans, list_bound
+from fyke.engine.kernels.bindings import find_bound, find_spans, list_bound, spread_bound
 from fyke.engine.matchset import MatchSet, no_matches
 from fyke.engine.one_array import one_array
 from fyke.language.ast import Call, Expression, Index, Length, Reference, walk
@@ -106,6 +106,8 @@ class ResultBuilder:
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:
         values = _Values(matches, rows, self.variables, self.plan.functions, self.analysed.schema)
+        if self.analysed.query.returns is None:
+            values.find_singles()
         form, over = self.analysed.form, self.output.over_matches
         columns: dict[str, Column] = {}
         if not over:
@@ -141,6 +143,17 @@ class _Values:
         self.matches, self.rows, self.variables, self.functions = matches, rows, variables, functions
         self.kinds, self.schema = schema.columns, schema
         self.numbers = {name: number for number, name in enumerate(variables)}
+        self.singles: dict[str, Array] = {}
+
+    def find_singles(self) -> None:
+        """Find the events of all variables that are no groups, in one pass over the matches."""
+        names = [name for name, spec in self.variables.items() if not spec.group]
+        places = np.full(len(self.variables), -1, np.int64)
+        places[[self.numbers[name] for name in names]] = np.arange(len(names))
+        found = np.empty((len(names), len(self.matches)), np.int64)
+        matches = self.matches
+        spread_bound(matches.offsets, matches.positions, matches.variables, places, found)
+        self.singles = dict(zip(names, found, strict=True))
 
     def column(self, expression: Expression) -> Column:
         """Return the value of an item of RETURN for every match."""
@@ -196,7 +209,9 @@ class _Values:
         spec = self.variables[variable]
         if not spec.group:
             # There is one binding at most; those of late variables are near the end.
-            return self._structs(spec, self._positions(variable, last=self.numbers[variable] > 0))
+            at = self.singles.get(variable)
+            at = self._positions(variable, last=self.numbers[variable] > 0) if at is None else at
+            return self._structs(spec, at)
         positions, offsets = self._bound(variable)
         structs = self._structs(spec, positions)
         unbound = offsets[1:] == offsets[:-1]

@@ -19,7 +19,7 @@ from fyke.engine.join_tree import TreeCall
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels import tree_layout as T
-from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.kernels.arrays import NUMBER, Array, Data
 from fyke.engine.lazy_tables import Candidates, find_candidates
 from fyke.engine.matchset import MatchSet, concat
 from fyke.engine.measure import Sample, draw_selectivities, in_windows, reach_of_rows
@@ -89,12 +89,12 @@ class TreeReader:
         for number in range(len(self.programs)):
             matches = self._search(number, feed.segments, given, counters, clock)
             variables = self.programs[number].variables
-            numbering = np.array([self.names.index(v.name) for v in variables], np.int64)
+            numbering = np.array([self.names.index(v.name) for v in variables], NUMBER)
             found.append(
                 replace(
                     matches,
                     variables=numbering[matches.variables],
-                    alternative=np.full(len(matches), number, np.int64),
+                    alternative=np.full(len(matches), number, NUMBER),
                 )
             )
         return concat(found)

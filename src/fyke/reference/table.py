@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from fyke.engine.identity import match_ids
 from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import NUMBER
 from fyke.engine.matchset import MatchSet
 from fyke.engine.prepare import derived_types
 from fyke.engine.result import ResultBuilder
@@ -214,7 +215,7 @@ def _ids(
     flat = [pair for each in bindings for pair in each]
     offsets = np.cumsum([0, *map(len, bindings)]).astype(np.int64)
     pairs = np.array(flat, np.int64).reshape(-1, 2)
-    matches_ = MatchSet(pairs[:, 0].copy(), pairs[:, 1].copy(), offsets, np.zeros(len(found), np.int64))
+    matches_ = MatchSet(pairs[:, 0].copy(), pairs[:, 1].astype(NUMBER), offsets, np.zeros(len(found), NUMBER))
     events = np.zeros((L.EVENT_SIZE, ordered.num_rows), np.int64)
     events[L.EVENT_END] = _ticks(ordered.column(analysed.schema.end))
     return list(match_ids(matches_, ordered, needed, events, analysed.form.fingerprint).to_pylist())

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+NUMBER = np.int16  # numbers of variables and alternatives in matches, which there may be many of
+BINDING_BYTES = 8 + np.dtype(NUMBER).itemsize  # a position and the number of a variable
 
 
 class Data(NamedTuple):

@@ -30,6 +30,24 @@ def find_bound(offsets, positions, variables, variable, last, result):
 
 
 @jit
+def spread_bound(offsets, positions, variables, places, result):
+    """Write the events of variables that are bound once at most, a row each; -1 if unbound.
+
+    Row ``places[v]`` is that of variable v; below 0 it has none.
+    """
+    k = _U(offsets[0])
+    for m in range(len(offsets) - 1):
+        end = _U(offsets[m + 1])
+        for row in range(result.shape[0]):
+            result[row, m] = -1
+        while k < end:
+            row = places[_U(variables[k])]
+            if row >= 0:
+                result[_U(row), m] = positions[k]
+            k += _U(1)
+
+
+@jit
 def find_spans(offsets, positions, starts, ends, first, last):
     """Write the start of the first and the end of the last event of each match."""
     for m in range(len(offsets) - 1):

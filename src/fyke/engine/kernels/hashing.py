@@ -73,6 +73,13 @@ def add_twins(hashes, numbers):
 
 
 @jit
+def mark_rows(positions, marked):
+    """Mark the rows at positions."""
+    for k in range(len(positions)):
+        marked[_U(positions[k])] = True
+
+
+@jit
 def _factor(variable, h):
     """Return the odd number by which the hashes of rows bound to a variable are multiplied."""
     return mix(variable + SEEDS[h]) | _U(1)

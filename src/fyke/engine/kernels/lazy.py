@@ -126,19 +126,44 @@ def sort_bound(w, count):
 
 
 @jit
-def next_fit(w, level, at, end):
-    """Return the first place of a plain last variable, from ``at`` on, whose candidate fits; else ``end``."""
-    lv, row = w.levels[level], w.intervals[level]
+def list_fits(w, level, at, end):
+    """Write the places of a plain last variable whose candidates fit to ``fits``; return how many they are.
+
+    Few fit, here and there: a branch for each would be guessed wrong as often.
+    """
+    lv, row, fits = w.levels[level], w.intervals[level], w.fits
     count, places = lv[Z.INTERVALS], lv[Z.PLACES]
+    found = 0
     if count == 1 and row[Z.INTERVAL_OUTSIDE] == 0 and places < 0:
         low, high = row[Z.INTERVAL_LOW], row[Z.INTERVAL_HIGH]
         keys, base = w.keys, row[Z.INTERVAL_KEYS]
-        while at < end and not low <= keys[base + at] <= high:
-            at += 1
-        return at
-    while count > 0 and at < end and not keys_fit(w, level, at if places < 0 else w.entries[at]):
-        at += 1
-    return at
+        for place in range(at, end):
+            key = keys[base + place]
+            fits[found] = place  # stays if it fits, else the next one takes its place
+            found += np.int64(low <= key) & np.int64(key <= high)
+        return found
+    for place in range(at, end):
+        fits[found] = place
+        found += np.int64(keys_fit(w, level, place if places < 0 else w.entries[place]))
+    return found
+
+
+@jit
+def write_match(w, level, out, position, variable):
+    """Write the sorted bound events of ``level`` levels and one more, in order."""
+    prefix, half = w.prefix, len(w.prefix) // 2
+    positions, variables = w.out_positions, w.out_variables
+    k = 0
+    while k < level and prefix[k] < position:
+        positions[out + k] = prefix[k]
+        variables[out + k] = prefix[half + k]
+        k += 1
+    positions[out + k] = position
+    variables[out + k] = variable
+    while k < level:
+        positions[out + k + 1] = prefix[k]
+        variables[out + k + 1] = prefix[half + k]
+        k += 1
 
 
 @jit
@@ -147,36 +172,29 @@ def emit_leaf(w, level, alternative):
     lv = w.levels[level]
     row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
     base, variable = w.plan[row + Z.STEP_CANDIDATES], w.plan[row + Z.STEP_VARIABLE]
-    prefix, half = w.prefix, len(w.prefix) // 2
-    positions, variables = w.out_positions, w.out_variables
-    end, places, count = lv[Z.END], lv[Z.PLACES], lv[Z.INTERVALS]
-    at = next_fit(w, level, lv[Z.AT], end)
-    if at < end:  # many a leaf has no match
-        sort_bound(w, level)
+    at, end, places = lv[Z.AT], lv[Z.END], lv[Z.PLACES]
     matches, out = w.cursor[Z.SEEK_MATCHES], w.cursor[Z.SEEK_BINDINGS]
-    room = len(positions) - level - 1
-    most = len(w.offsets) - 1
-    while at < end and out <= room and matches < most:
-        position = w.candidates[base + (at if places < 0 else w.entries[at])]
-        k = 0
-        while k < level and prefix[k] < position:
-            positions[out] = prefix[k]
-            variables[out] = prefix[half + k]
-            k += 1
-            out += 1
-        positions[out] = position
-        variables[out] = variable
-        out += 1
-        while k < level:
-            positions[out] = prefix[k]
-            variables[out] = prefix[half + k]
-            k += 1
-            out += 1
-        w.out_alternative[matches] = alternative
-        matches += 1
-        w.offsets[matches] = out
-        at = next_fit(w, level, at + 1, end)
-    w.cursor[Z.SEEK_EVALUATIONS] += (at - lv[Z.AT]) * count
+    room = min((len(w.out_positions) - out) // (level + 1), len(w.offsets) - 1 - matches)
+    bound = False
+    while at < end:
+        stop = min(end, at + len(w.fits))
+        found = list_fits(w, level, at, stop)
+        if found and not bound:  # many a leaf has no match
+            sort_bound(w, level)
+            bound = True
+        for k in range(min(found, room)):
+            place = w.fits[k]
+            position = w.candidates[base + (place if places < 0 else w.entries[place])]
+            write_match(w, level, out, position, variable)
+            out += level + 1
+            w.out_alternative[matches] = alternative
+            matches += 1
+            w.offsets[matches] = out
+        at = stop if found <= room else w.fits[room]
+        if found > room:
+            break
+        room -= found
+    w.cursor[Z.SEEK_EVALUATIONS] += (at - lv[Z.AT]) * lv[Z.INTERVALS]
     w.cursor[Z.SEEK_MEMORY] += at - lv[Z.AT]
     w.cursor[Z.SEEK_MATCHES], w.cursor[Z.SEEK_BINDINGS] = matches, out
     lv[Z.AT] = at
@@ -189,13 +207,15 @@ def tally_leaf(w, level):
     lv = w.levels[level]
     row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
     base, v = w.plan[row + Z.STEP_CANDIDATES], w.plan[row + Z.STEP_VARIABLE]
-    end, places = lv[Z.END], lv[Z.PLACES]
-    at = next_fit(w, level, lv[Z.AT], end)
+    at, end, places = lv[Z.AT], lv[Z.END], lv[Z.PLACES]
     w.lengths[v] = 1
     while at < end:
-        w.slots[4 * v + L.SLOT_CURRENT] = w.candidates[base + (at if places < 0 else w.entries[at])]
-        tally_match(w)
-        at = next_fit(w, level, at + 1, end)
+        stop = min(end, at + len(w.fits))
+        for k in range(list_fits(w, level, at, stop)):
+            place = w.fits[k]
+            w.slots[4 * v + L.SLOT_CURRENT] = w.candidates[base + (place if places < 0 else w.entries[place])]
+            tally_match(w)
+        at = stop
     w.lengths[v] = 0
 
 

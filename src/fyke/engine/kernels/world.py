@@ -17,7 +17,9 @@ import numpy as np
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, overload_attribute, register_model
+from numba.np.numpy_support import from_dtype
 
+from fyke.engine.kernels.arrays import NUMBER
 from fyke.engine.kernels.jit import BOUNDSCHECK, ENABLED, jit
 
 Array = np.ndarray[Any, Any]
@@ -36,7 +38,8 @@ class World(NamedTuple):
     elements of one substitution, the path of one match, the runs ``seen`` by hash, the events ``ahead``.
     From ``plan`` on it is what the lazy engines need: :mod:`fyke.engine.kernels.lazy`.  From ``tree`` on
     it is what join trees need: :mod:`fyke.engine.kernels.join_tree`.  Tallies follow, then the stack of a
-    lazy search for an absence: bound and ``added`` events, ``frames``, and its ``budget`` of rows.
+    lazy search for an absence: bound and ``added`` events, ``frames``, and its ``budget`` of rows; ``fits``
+    are places of candidates for the last variable of a lazy search.
     """
 
     program: Array
@@ -112,12 +115,14 @@ class World(NamedTuple):
     added: Array
     frames: Array
     budget: Array
+    fits: Array
 
 
 _FLOATS = {
     "constants", "cols_f", "values", "runs_f", "loaded_f", "saved_f", "stack_f", "before_f", "after_f",
     "kept_f", "subset_f", "values_f", "tally_f",
 }  # fmt: skip
+_NUMBERS = {"out_variables", "out_alternative"}
 _BYTES = {"valid_i", "valid_f", "nulls", "values_ok"}
 _FLAT = {
     "program", "constants", "values", "addresses", "offsets", "cursor", "limits", "slots", "lengths",
@@ -125,11 +130,14 @@ _FLAT = {
     "after_f", "kept_slots", "kept_lengths", "heads", "path", "branches", "seen", "ahead", "plan",
     "candidates", "keys", "entries", "chosen", "prefix", "out_positions", "out_variables",
     "out_alternative", "counts", "tree", "rows", "buckets", "budget",
+    "fits",
 }  # fmt: skip
 
 
 def _dtype(name: str) -> Any:
-    return np.float64 if name in _FLOATS else np.uint8 if name in _BYTES else np.int64
+    if name in _FLOATS:
+        return np.float64
+    return np.uint8 if name in _BYTES else NUMBER if name in _NUMBERS else np.int64
 
 
 def _nothing(name: str) -> Array:
@@ -277,7 +285,7 @@ def _reader(number: int, kind: Any) -> Any:
 
 
 def _define_field(number: int, name: str) -> None:
-    dtype = {np.float64: types.float64, np.uint8: types.uint8, np.int64: types.int64}[_dtype(name)]
+    dtype = from_dtype(np.dtype(_dtype(name)))
     read = _reader(number, RowType(dtype) if name in _FLAT else RowsType(dtype))
 
     @overload_attribute(WorldType, name)
