@@ -47,3 +47,12 @@ def test_types_that_differ_in_the_middle_only() -> None:
     query = "PATTERN SEQ(order_A_made a, order_B_made b) WITHIN 9 RETURN a.t AS a, b.t AS b"
     found = fyke.match(events, query, time="t", type="kind").select(["a", "b"])
     assert found.to_pylist() == [{"a": 0, "b": 1}]
+
+
+def test_a_dictionary_may_hold_a_type_twice_and_null() -> None:
+    kinds = pa.DictionaryArray.from_arrays([0, 1, 2, 3, 0, 3], ["A", "A", None, "B"])
+    events = pa.table({"t": range(6), "kind": kinds, "x": range(6)})
+    for where, count in {"a.t < b.t": 5, "a.x > 0": 3}.items():
+        query = f"PATTERN SEQ(A a, B b) WHERE skip_till_any_match {{ {where} }} WITHIN 9"
+        for engine in ("automaton", "lazy_chain"):
+            assert fyke.match(events, query, time="t", type="kind", engine=engine).num_rows == count

@@ -87,6 +87,8 @@ def merge_tallies(rows: pa.Table, partition: tuple[str, ...], output: Output) ->
 
 def _owners(rows: pa.Table, partition: tuple[str, ...]) -> tuple[Array, Array]:
     """Return the first row of each value of the partition attributes, and for each row its value's number."""
+    if not partition:
+        return np.zeros(min(1, rows.num_rows), np.int64), np.zeros(rows.num_rows, np.int64)
     codes = partition_codes(rows, partition)
     _, heads, owner = np.unique(codes, return_index=True, return_inverse=True)
     return heads, owner

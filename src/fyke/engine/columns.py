@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -64,7 +64,7 @@ def encode(
     uses: Mapping[str, ColumnUse],
     tick: int,
     events: Array,
-    literals: Iterable[str],
+    literals: Collection[str],
 ) -> tuple[Data, dict[str, int]]:
     """Return the arrays of a prepared batch and the ranks of string literals among its strings."""
     rows = table.num_rows
@@ -100,8 +100,10 @@ def _is_text(array: pa.Array) -> bool:
     return kind_of(array.type) in (Kind.STRING, Kind.BINARY)
 
 
-def _string_domain(arrays: list[pa.Array], literals: Iterable[str]) -> pa.Array:
+def _string_domain(arrays: list[pa.Array], literals: Collection[str]) -> pa.Array:
     """Return all strings that conditions over several events compare, sorted by their bytes, each once."""
+    if not arrays and not literals:
+        return pa.array([], pa.large_binary())
     parts = [array.cast(pa.large_binary()).unique() for array in arrays]
     parts.append(pa.array([text.encode() for text in literals], pa.large_binary()))
     distinct = pa.concat_arrays(parts).unique().drop_null()

@@ -12,28 +12,25 @@ _NEAR = 2**61  # between times and windows below it no difference overflows
 _FULL = 1.5  # windows of anchors per stretch of time from which on few rows would be left out
 
 
-def near_anchors(ends: Array, roles: Array, relevant: Array | None, anchors: Anchors) -> Array | None:
-    """Return those of the ``relevant`` rows, None for all, that are within a window of rare anchors.
+def near_anchors(ends: Array, roles: Array, anchors: Anchors) -> Array | None:
+    """Return which of some rows, given their times and roles, are within a window of rare anchors.
 
-    Rows come back as they are where their times do not rise, or where it would not pay.
+    None where times do not rise, or where it would not pay.
     """
-    if relevant is not None:
-        ends, roles = ends[relevant], roles[relevant]
     if len(ends) == 0 or anchors.window >= _NEAR or not bool((ends[1:] >= ends[:-1]).all()):
-        return relevant
+        return None
     if ends[0] <= -_NEAR or ends[-1] >= _NEAR:
-        return relevant
+        return None
     rarest = [_rarest(roles, each) for each in anchors.alternatives]
     reached = sum(count * anchors.window * (anchor.back + anchor.ahead) for anchor, count in rarest)
     if reached > _FULL * int(ends[-1] - ends[0]):
-        return relevant
+        return None
     near = np.zeros(len(ends), np.uint8)
     for anchor, _ in rarest:
         back, ahead = (anchors.window if side else 0 for side in (anchor.back, anchor.ahead))
         mark_near(ends, roles, anchor.role, back, ahead, near)
     places = np.empty(len(ends) + 1, np.int64)
-    places = places[: list_near(roles, near, places)]
-    return places if relevant is None else relevant[places]
+    return places[: list_near(roles, near, places)]
 
 
 def _rarest(roles: Array, anchors: tuple[Anchor, ...]) -> tuple[Anchor, int]:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fyke.engine.evaluate import Column, evaluate
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.names import look_up, match_names
+from fyke.engine.kernels.names import list_players, look_up, match_names
 from fyke.engine.near import near_anchors
 from fyke.engine.one_array import one_array
 from fyke.engine.order import times
@@ -73,6 +73,11 @@ class _Types:
     dictionary: pa.Array
     given: pa.DictionaryArray | None = None
 
+    def codes_of(self, name: str) -> list[int]:
+        """Return the numbers of a type: a dictionary that was given may have it more than once."""
+        values = self.dictionary.to_pylist()
+        return [code for code, value in enumerate(values) if value is not None and str(value) == name]
+
     def array(self, rows: Array | None) -> pa.DictionaryArray:
         """Return the types of some rows, None for all, for Arrow."""
         if self.given is not None:
@@ -109,12 +114,14 @@ def prepare(
     ends = times(table.column(schema.end))
     distinct = whole_input and _all_different(ends)
     types = _encoded_types(table, pushed, ordered=distinct)
-    roles = _roles(table, types, pushed)
-    relevant = _relevant(table, roles, pushed)
+    relevant, roles = _players(table, types, pushed)
+    ends = ends if relevant is None else ends[relevant]
     if whole_input and anchors is not None:
-        relevant = near_anchors(ends, roles, relevant, anchors)
+        near = near_anchors(ends, roles, anchors)
+        if near is not None:
+            relevant, roles, ends = near if relevant is None else relevant[near], roles[near], ends[near]
     if whole_input and not distinct and relevant is not None:
-        distinct = _all_different(ends[relevant])
+        distinct = _all_different(ends)
     carried = dict.fromkeys(pushed.needed)
     if not distinct:
         carried |= dict.fromkeys(schema.order_columns())
@@ -124,7 +131,7 @@ def prepare(
         numbered = schema.type_column  # numbers move faster than strings; the result turns them back
     if relevant is not None:
         used = dict.fromkeys(name for name in (*carried, *mentioned) if name != numbered)
-        table, roles = table.select(list(used)).take(pa.array(relevant)), roles[relevant]
+        table = table.select(list(used)).take(pa.array(relevant))
     columns = {name: table.column(name) for name in carried if name != numbered}
     if types is not None and numbered in carried:
         columns = {name: columns.get(name) for name in carried}
@@ -135,6 +142,19 @@ def prepare(
         if name not in columns:
             columns[name] = pa.chunked_array([_derive(table, derived.expression)])
     return pa.table(columns)
+
+
+def _players(table: pa.Table, types: _Types | None, pushed: Pushed) -> tuple[Array | None, Array]:
+    """Return the positions of the rows that must reach the engine, None if all must, and their roles."""
+    by_name = types is not None and all(role.type and not role.conditions for role in pushed.roles)
+    split = any(table.column(name).null_count for name in pushed.split)
+    if not by_name or types is None or split or every_row_counts(pushed):
+        roles = _roles(table, types, pushed)
+        relevant = _relevant(table, roles, pushed)
+        return relevant, roles if relevant is None else roles[relevant]
+    positions, roles = (np.empty(len(types.codes) + 1, np.int64) for _ in range(2))
+    count = list_players(types.codes, _roles_by_type(types, pushed)[0], positions, roles)
+    return None if count == len(types.codes) else positions[:count], roles[:count]
 
 
 def _relevant(table: pa.Table, roles: Array, pushed: Pushed) -> Array | None:
@@ -209,18 +229,7 @@ def _bytes_of(strings: pa.Array) -> tuple[Array, Array]:
 
 def _roles(table: pa.Table, types: _Types | None, pushed: Pushed) -> Array:
     """Return, as bits, the roles each row can play."""
-    codes: dict[str, int] = {}
-    if types is not None:
-        codes = {str(value): code for code, value in enumerate(types.dictionary.to_pylist())}
-    by_type = np.zeros(1 if types is None else len(types.dictionary) + 1, np.int64)
-    everywhere = 0
-    for role in pushed.roles:
-        if role.conditions:
-            continue
-        if types is None or role.type is None:
-            everywhere |= 1 << role.bit
-        elif role.type in codes:
-            by_type[codes[role.type]] |= 1 << role.bit
+    by_type, everywhere = _roles_by_type(types, pushed)
     roles = np.zeros(table.num_rows, np.int64)
     if types is not None:
         look_up(types.codes, by_type, roles)
@@ -231,9 +240,23 @@ def _roles(table: pa.Table, types: _Types | None, pushed: Pushed) -> Array:
             continue
         holds = np.ones(table.num_rows, bool)
         if role.type is not None and types is not None:
-            holds = types.codes == codes.get(role.type, -2)
+            holds = np.isin(types.codes, types.codes_of(role.type))
         for condition in role.conditions:
             truth = _derive(table, condition)
             holds &= pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
         np.bitwise_or(roles, 1 << role.bit, out=roles, where=holds)
     return np.asarray(roles)
+
+
+def _roles_by_type(types: _Types | None, pushed: Pushed) -> tuple[Array, int]:
+    """Return, as bits, the roles that rows of a type can play whatever else they hold, and those of all."""
+    by_type = np.zeros(1 if types is None else len(types.dictionary) + 1, np.int64)
+    everywhere = 0
+    for role in pushed.roles:
+        if role.conditions:
+            continue
+        if types is None or role.type is None:
+            everywhere |= 1 << role.bit
+        else:
+            by_type[types.codes_of(role.type)] |= 1 << role.bit
+    return by_type, everywhere

@@ -68,6 +68,17 @@ def _drop_others(offsets, data, name_offsets, names, codes):
 
 
 @jit
+def list_players(codes, table, positions, values):
+    """Write where a table holds something for a code, and what; return how many such rows there are."""
+    count = 0
+    for row in range(len(codes)):
+        value = table[codes[row]]
+        positions[count], values[count] = row, value  # stay if there is something, else the next ones come
+        count += value != 0
+    return count
+
+
+@jit
 def look_up(codes, table, values):
     """Write what a table holds for each code; its last place is that of codes below 0."""
     for row in range(len(codes)):
