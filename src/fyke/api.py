@@ -13,7 +13,7 @@ from fyke.engine.clock import Clock
 from fyke.engine.compressed import builder_of, check_compressed, enumerate_batch
 from fyke.engine.engine import Engine
 from fyke.engine.external import MAX_ARGUMENTS, compile_external
-from fyke.engine.known_queries import push_for_table
+from fyke.engine.known_queries import KnownQuery, known_query
 from fyke.engine.prepare import in_plain_types, prepare
 from fyke.engine.sample import measure_table
 from fyke.engine.seen import Seen
@@ -387,10 +387,10 @@ class _Call:
                 "output='compressed' holds the events of matches, and the query has RETURN",
                 remedy="Leave RETURN out, and compute from the rows of fyke.enumerate_matches(...).",
             )
+        kept = None
         if isinstance(source.events, pa.Table):
-            pushed, types = push_for_table(
-                query, source.schema, self.output, self.limits, self.techniques, self.arities
-            )
+            kept = known_query(query, source.schema, self.output, self.limits, self.techniques, self.arities)
+            pushed, types = kept.pushed, kept.types
         else:
             frame = source.events
 
@@ -407,15 +407,16 @@ class _Call:
         planned = self.engine == "auto" or (self.engine == "lazy_chain" and self.statistics is not None)
         if not planned or pushed.analysed.form.strategy is not Strategy.ANY:
             return plan
-        known = self.measured(plan, source)
+        known = self.measured(plan, source, kept)
         choice = choose_plan(self.engine, pushed, self.techniques, known, self.output, quick=True)
         return replace(plan, engine=choice.engine, order=choice.order, statistics=known)
 
-    def measured(self, plan: Plan, source: _Source) -> Statistics | None:
+    def measured(self, plan: Plan, source: _Source, kept: KnownQuery | None = None) -> Statistics | None:
         """Return what is known of the data: what was given, or what the first rows of a table show."""
         if self.statistics is not None or not isinstance(source.events, pa.Table):
             return self.statistics
-        return measure_table(plan, timed(source.events, source.schema, warn=False)[0])
+        table, _ = timed(source.events, source.schema, warn=False)
+        return measure_table(plan, table, kept.engine(plan) if kept else None)
 
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:

@@ -202,6 +202,8 @@ def columns_of(events: Any) -> dict[str, pa.DataType]:
 
 def timed(table: pa.Table, schema: EventSchema, *, warn: bool) -> tuple[pa.Table, int]:
     """Leave out rows without a time; say so if nobody counts them."""
+    if schema.points and table.column(schema.end).null_count == 0:
+        return table, 0
     missing = without_time(table, schema)
     count = int(pc.sum(missing).as_py() or 0)
     if count == 0:

@@ -24,7 +24,6 @@ from fyke.plan.pass_down import choose_pass_down, passable
 from fyke.plan.planner import choose_plan
 from fyke.plan.pushdown import Pushed, push_down
 from fyke.plan.search import automaton_work, best_order, best_tree, chain_work, tree_work
-from fyke.plan.statistics import condition_texts
 from fyke.plan.tree_shape import Shape, every_shape, left_deep, orient, show
 
 COLUMNS = {"t": pa.int64(), "kind": pa.string(), "x": pa.int64(), "y": pa.int64()}
@@ -106,7 +105,7 @@ def test_a_selective_condition_is_joined_first() -> None:
     model = CostModel(alternative, Statistics(dict.fromkeys("abcd", 20.0), {}), {})
     rare = CostModel(
         alternative, Statistics(dict.fromkeys("abcd", 20.0), {"b.x < c.x": 0.001}),
-        condition_texts(pushed(sequence(4), "b.x < c.x")),
+        pushed(sequence(4), "b.x < c.x").texts,
     )  # fmt: skip
     assert "(b c)" in show(best_tree(rare).shape or "")
     assert best_tree(rare).work.cost < best_tree(model).work.cost

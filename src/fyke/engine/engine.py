@@ -24,10 +24,10 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.absence import filter_absences
 from fyke.engine.kernels.arrays import NUMBER, Array, Data, Matches
 from fyke.engine.kernels.match_buffer import rebase_positions
-from fyke.engine.kernels.overlap import greedy_cover
 from fyke.engine.lazy_reader import LazyReader
 from fyke.engine.list_lengths import check_list_lengths
-from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, output_order, robust
+from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, robust
+from fyke.engine.non_overlap import keep_apart
 from fyke.engine.order import Ordered, order_rows, times
 from fyke.engine.program import Program, Settings
 from fyke.engine.segments import Taken, count_tied_rows, find_segments, number_events
@@ -37,7 +37,6 @@ from fyke.language.ast import Strategy, WindowKind
 from fyke.plan.plan import LAZY_ENGINES, Plan, reads_apart
 
 _END_OF_TIME = 2**63 - 1
-_NAN = float("nan")  # one object: Python finds it again only as itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +52,12 @@ class Found:
 
 
 class Engine:
-    """The automaton engine for one plan.  It holds no events: those are in the state."""
+    """The engine for one plan.  It holds no events: those are in the state.
 
-    def __init__(self, plan: Plan) -> None:
+    With ``only_conditions`` it can read none: it knows the conditions, for those who measure them.
+    """
+
+    def __init__(self, plan: Plan, *, only_conditions: bool = False) -> None:
         self.plan = plan
         self.analysed = plan.pushed.analysed
         form = self.analysed.form
@@ -73,7 +75,7 @@ class Engine:
             plan.techniques,
             self._prunes(),
         )
-        runs = plan.engine == "automaton"
+        runs = plan.engine == "automaton" and not only_conditions
         self.programs = [
             Program(alternative, self._roles(number), settings, self._starts(number), runs=runs)
             for number, alternative in enumerate(plan.pushed.alternatives)
@@ -166,7 +168,11 @@ class Engine:
         if self.plan.output == "non_overlap":
             chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
             ready, chosen = self._split_in_order(chosen, feed, ordered)
-            ready, last_ends = self._non_overlap(ready, ordered, state, feed)
+            # A match still to come ends later than a window ago and is no longer than a window.
+            window = None if self._counts_events() else self.analysed.window
+            forgotten = None if window is None else feed.now - 2 * window
+            partition = list(self.analysed.form.partition)
+            ready, last_ends = keep_apart(ready, ordered, partition, state.last_ends, forgotten)
         else:
             ready, chosen, last_ends = chosen, no_matches(), None
         counters.matches += len(ready)
@@ -397,38 +403,6 @@ class Engine:
             raise LimitReached("steps", int(segments[endless, 0]))
         return keep.astype(bool)
 
-    def _non_overlap(
-        self, matches: MatchSet, ordered: Ordered, state: State, feed: Feed
-    ) -> tuple[MatchSet, pa.Table]:
-        """Keep, partition by partition, matches that start after the last kept one ended ([N] 2)."""
-        partition = list(self.analysed.form.partition)
-        codes = ordered.events[L.EVENT_SEGMENT][matches.first] if len(matches) else np.zeros(0, np.int64)
-        _, heads, owner = np.unique(codes, return_index=True, return_inverse=True)
-        last_ends = np.zeros((len(heads) + 1, 2), np.int64)
-        before = state.last_ends
-        known = (
-            {}
-            if before is None
-            else dict(zip(_keys(before, partition), before["end"].to_pylist(), strict=True))
-        )
-        values = _keys(ordered.table.take(pa.array(matches.first[heads])), partition)
-        for k, value in enumerate(values):
-            if value in known:
-                last_ends[k] = known[value], 1
-        order = output_order(matches, owner.astype(np.int64), ordered.events)
-        starts, ends = matches.spans(ordered.events)
-        keep = greedy_cover(order, owner.astype(np.int64), starts, ends, last_ends)
-        known |= {value: int(last_ends[k, 0]) for k, value in enumerate(values)}
-        window = self.analysed.window
-        if window is not None and not self._counts_events():
-            # A match still to come ends later than a window ago and is no longer than a window.
-            known = {value: end for value, end in known.items() if end > feed.now - 2 * window}
-        rows = [{**dict(zip(partition, value, strict=True)), "end": end} for value, end in known.items()]
-        kinds = [(name, ordered.table.schema.field(name).type) for name in partition]
-        return matches.select(order[keep[order]]), pa.Table.from_pylist(
-            rows, pa.schema([*kinds, ("end", pa.int64())])
-        )
-
     # --- what to keep -----------------------------------------------------------------
 
     def _keep(
@@ -488,11 +462,3 @@ class Engine:
         waits = self._waits() or self.plan.output == "non_overlap"
         margin = 2 * length if waits else length
         return np.asarray(ordered.events[L.EVENT_END] >= max(feed.now - margin, -(2**63)))
-
-
-def _keys(rows: pa.Table, partition: list[str]) -> list[tuple[object, ...]]:
-    """Return the partition values of rows, such that NaN is found again."""
-    if not partition:
-        return [()] * rows.num_rows
-    columns = [rows.column(name).to_pylist() for name in partition]
-    return [tuple(_NAN if value != value else value for value in row) for row in zip(*columns, strict=True)]

@@ -3,49 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from threading import Lock
 
 import pyarrow as pa
 
+from fyke.engine.engine import Engine
 from fyke.engine.prepare import derived_types
+from fyke.engine.sample import measuring_engine
 from fyke.language.query import Query
 from fyke.limits import Limits
 from fyke.pattern.analyse import analyse
 from fyke.pattern.schema import EventSchema
+from fyke.plan.plan import Plan
 from fyke.plan.pushdown import Pushed, push_down
 from fyke.techniques import Techniques
 
-Known = tuple[Query, Pushed, Mapping[str, pa.DataType]]
-
 _MOST = 256  # queries that are kept
-_known: dict[Hashable, Known] = {}
+
+
+@dataclass(slots=True)
+class KnownQuery:
+    """A query pushed down over tables of a schema, with the types of its derived columns.
+
+    Nobody changes them, and the engine for measuring reads no events: threads may share all of it.
+    """
+
+    query: Query
+    pushed: Pushed
+    types: Mapping[str, pa.DataType]
+    measuring: Engine | None = None
+
+    def engine(self, plan: Plan) -> Engine:
+        """Return the engine that measures the conditions of the query; ``plan`` is a plan of it."""
+        if self.measuring is None:
+            self.measuring = measuring_engine(plan)
+        return self.measuring
+
+
+_known: dict[Hashable, KnownQuery] = {}
 _lock = Lock()
 
 
-def push_for_table(
+def known_query(
     query: Query,
     schema: EventSchema,
     output: str,
     limits: Limits,
     techniques: Techniques,
     arities: Mapping[str, int],
-) -> tuple[Pushed, Mapping[str, pa.DataType]]:
-    """Return a query pushed down over tables of a schema, and the types of its derived columns.
+) -> KnownQuery:
+    """Return a query pushed down, as it was the last time or for the first time.
 
-    The same query comes again and again, with every file or batch, and small ones take less time than
-    this.  Nobody changes what is returned.
+    The same query comes again and again, with every file or batch, and small ones take less time to match.
     """
     # By identity: parsed texts are kept, and equal queries may have other places in other texts.
     key = (id(query), _key(schema), output, limits, techniques, tuple(arities.items()))
     found = _known.get(key)
     if found is None:
         pushed = push_down(analyse(query, schema, limits, functions=dict(arities)), output, techniques)
-        found = query, pushed, derived_types(pushed)  # with the query, lest another one gets its identity
+        found = KnownQuery(query, pushed, derived_types(pushed))  # the query, lest another has its identity
         with _lock:
             if len(_known) >= _MOST:
                 _known.pop(next(iter(_known)))
             _known[key] = found
-    return found[1], found[2]
+    return found
 
 
 def _key(schema: EventSchema) -> Hashable:

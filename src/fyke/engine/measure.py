@@ -11,13 +11,15 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels import lazy_layout as Z
 from fyke.engine.kernels import tree_layout as T
 from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.kernels.pairs import draw_pairs
 from fyke.engine.lazy_tables import Candidates, find_reach
 from fyke.engine.program import Program
 from fyke.engine.tree_tables import RowKeys
 from fyke.pattern.normal_form import Alternative, Condition
 
 _PAIRS = 512
-_SEED = 2_026
+_DRAWN = np.random.default_rng(2_026).random((2, _PAIRS))  # from 0 to 1: which candidate, and which other
+_HOLDS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 
 
 @dataclass(slots=True)
@@ -37,6 +39,8 @@ def reach_of_rows(data: Data, segments: Array, kind: int, window: int, *, points
     rows = np.arange(reach.shape[1])
     if distinct:
         reach[Z.REACH_BEFORE], reach[Z.REACH_AFTER] = rows, rows + 1
+    if len(segments) == 1 and segments[0, 0] == 0 and segments[0, 2] == len(rows) - 1:
+        return reach
     read = np.zeros(len(rows), np.int64)
     np.add.at(read, segments[:, 0], 1)
     np.add.at(read, segments[:, 2], -1)
@@ -97,24 +101,19 @@ def _keys(keys: RowKeys, store: str, column: int) -> Array:
 
 def _draw(sample: Sample, role: int, other: int, order: int) -> tuple[Array, Array]:
     """Return random pairs of candidates, the second one behind (1), in front of (-1) or around the first."""
-    rng = np.random.default_rng(_SEED)
     own = sample.candidates.of(role)
     own = own[np.searchsorted(own, sample.first) : np.searchsorted(own, sample.end)]
     theirs = sample.candidates.of(other)
     if len(own) == 0 or len(theirs) == 0:
         return own[:0], own[:0]
-    x = own[rng.integers(0, len(own), _PAIRS)]
-    low = sample.reach[Z.REACH_AFTER if order > 0 else Z.REACH_FIRST, x]
-    high = sample.reach[Z.REACH_BEFORE if order < 0 else Z.REACH_END, x]
+    low = sample.reach[Z.REACH_AFTER if order > 0 else Z.REACH_FIRST]
+    high = sample.reach[Z.REACH_BEFORE if order < 0 else Z.REACH_END]
     ranks = sample.candidates.ranks[sample.candidates.rows[other]]
-    first, count = ranks[low], ranks[np.maximum(high, low)] - ranks[low]
-    some = count > 0
-    x, first, count = x[some], first[some], count[some]
-    y = theirs[first + (rng.random(len(x)) * count).astype(np.int64)]
-    return x[x != y], y[x != y]
+    pairs = np.empty((2, _PAIRS), np.int64)
+    count = draw_pairs(own, theirs, low, high, ranks, _DRAWN, pairs)
+    return pairs[0, :count], pairs[1, :count]
 
 
 def _compare(x: Array, y: Array, operator: int) -> Array:
     known = (x != T.NULL_KEY) & (y != T.NULL_KEY)
-    holds: Sequence[Array] = (x == y, x != y, x < y, x <= y, x > y, x >= y)
-    return np.asarray(known & holds[operator])
+    return np.asarray(known & _HOLDS[operator](x, y))

@@ -18,31 +18,39 @@ from fyke.engine.prepare import prepare
 from fyke.engine.tree_tables import RowKeys
 from fyke.language.ast import WindowKind
 from fyke.plan.plan import Plan
-from fyke.plan.statistics import Statistics, condition_texts
+from fyke.plan.statistics import Statistics
 
 SAMPLE_ROWS = 5_000
 
 
-def measure_table(plan: Plan, table: pa.Table) -> Statistics:
-    """Return the statistics of the earliest rows of a table, all of which have a time."""
+def measuring_engine(plan: Plan) -> Engine:
+    """Return an engine that knows the conditions of a plan, for others to measure them."""
+    return Engine(replace(plan, engine="automaton"), only_conditions=True)
+
+
+def measure_table(plan: Plan, table: pa.Table, engine: Engine | None = None) -> Statistics:
+    """Return the statistics of the earliest rows of a table, all of which have a time.
+
+    The :func:`measuring_engine` may be given.
+    """
     ends = times(table.column(plan.pushed.analysed.schema.end))
     if len(ends) > SAMPLE_ROWS:
-        if bool((ends[1:] >= ends[:-1]).all()):
+        if ends[:SAMPLE_ROWS].max() <= ends[SAMPLE_ROWS:].min():
             table = table.slice(0, SAMPLE_ROWS)
         else:
             table = table.take(pa.array(np.argpartition(ends, SAMPLE_ROWS)[:SAMPLE_ROWS]))
     rest = len(ends) / max(1, table.num_rows)
-    return measure_rows(plan, prepare(table, plan.pushed), rest)
+    return measure_rows(plan, prepare(table, plan.pushed), rest, engine)
 
 
-def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0) -> Statistics:
+def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0, engine: Engine | None = None) -> Statistics:
     """Return the statistics of prepared rows, which are all rows of some stretch of time.
 
     Where a window is longer than that stretch, it holds more than they show: up to ``most`` times as much.
     """
     if rows.num_rows == 0:
         return Statistics()
-    engine = Engine(replace(plan, engine="automaton"))
+    engine = engine or measuring_engine(plan)
     return measure_ordered(engine, order_rows(rows, plan), longer(plan, rows, most))
 
 
@@ -63,11 +71,10 @@ def measure_ordered(engine: Engine, ordered: Ordered, scale: float = 1.0) -> Sta
     names = [name for _, name in pushed.roles_of]
     found = in_windows(sample, list(pushed.roles_of.values()))
     rates = {name: scale * rate for name, rate in zip(names, found, strict=True)}
-    texts = condition_texts(pushed)
     selectivities: dict[str, float] = {}
     keys = RowKeys(data)
     for alternative, program in zip(pushed.alternatives, engine.programs, strict=True):
-        selectivities |= draw_selectivities(alternative, program, sample, texts, keys)
+        selectivities |= draw_selectivities(alternative, program, sample, pushed.texts, keys)
     held = reach[Z.REACH_END, : table.num_rows] - np.arange(table.num_rows)
     return Statistics(rates, selectivities, scale * float(held.mean()), table.num_rows)
 

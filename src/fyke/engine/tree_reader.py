@@ -32,7 +32,7 @@ from fyke.plan.cost import CostModel
 from fyke.plan.pass_down import choose_pass_down, passable
 from fyke.plan.plan import Plan, reads_apart
 from fyke.plan.search import best_tree
-from fyke.plan.statistics import Statistics, condition_texts
+from fyke.plan.statistics import Statistics
 from fyke.plan.tree_shape import Shape, orient, restrict
 
 _CHUNK_WINDOWS, _LEAST_CHUNK, _ROWS = 8, 2_500, 256
@@ -59,7 +59,7 @@ class TreeReader:
         self.plan, self.programs, self.names = plan, programs, names
         form = plan.pushed.analysed.form
         self.alternatives = plan.pushed.alternatives
-        self.texts = condition_texts(plan.pushed)
+        self.texts = plan.pushed.texts
         self.strict = form.strategy is Strategy.STRICT
         self.kind = L.WINDOW_NONE
         if form.window is not None:

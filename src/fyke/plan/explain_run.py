@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fyke.plan.cost import CostModel
 from fyke.plan.plan import Plan
 from fyke.plan.planner import Choice, choose_plan
-from fyke.plan.statistics import Statistics, condition_texts, short
+from fyke.plan.statistics import Statistics, short
 
 _ASSUMED = " assumed"
 
@@ -25,7 +25,7 @@ def explain_run(plan: Plan, choice: Choice, ran: Ran) -> list[str]:
     """Return a table of statistics and work, estimated and observed, and the plan that follows from it."""
     known, seen, counts = choice.statistics, ran.seen, ran.counts
     windows = max(1.0, counts["events_read"] / max(1.0, seen.window_rows or known.window_rows))
-    texts = condition_texts(plan.pushed)
+    texts = plan.pushed.texts
     models = [CostModel(each, known, texts) for each in plan.pushed.alternatives]
     expected = sum(model.made(model.everything) for model in models)
     work = choice.chosen.work

@@ -17,7 +17,7 @@ from fyke.plan.cost import CostModel, Work
 from fyke.plan.plan import LAZY_ENGINES
 from fyke.plan.pushdown import Pushed
 from fyke.plan.search import Found, automaton_work, best_order, best_tree, tree_work
-from fyke.plan.statistics import Statistics, condition_texts
+from fyke.plan.statistics import Statistics
 from fyke.plan.tree_shape import orient, show
 from fyke.techniques import Techniques
 
@@ -95,8 +95,7 @@ def cost_engines(
     pushed: Pushed, techniques: Techniques, statistics: Statistics, output: str, *, quick: bool = False
 ) -> list[Option]:
     """Return every engine with its work for a query."""
-    texts = condition_texts(pushed)
-    models = [CostModel(alternative, statistics, texts) for alternative in pushed.alternatives]
+    models = [CostModel(alternative, statistics, pushed.texts) for alternative in pushed.alternatives]
     strategy = pushed.analysed.form.strategy
     asked_for = techniques.order is not None or techniques.tree is not None
     found: list[Option] = []

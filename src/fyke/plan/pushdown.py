@@ -68,6 +68,7 @@ class Pushed:
     each alternative, by (alternative, variable name).  With ``filters`` rows that can play no role may
     be left out before the engine.  ``starts_of`` has the role bit that the first event of a group must
     have as well, for those groups of which conditions tell the first event apart; the conditions stay.
+    ``texts`` are those by which statistics know the conditions between events, as the user wrote them.
     """
 
     analysed: Analysed
@@ -81,6 +82,7 @@ class Pushed:
     exported: tuple[Derived, ...] = ()
     filters: bool = True
     starts_of: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    texts: Mapping[Condition, str] = field(default_factory=dict)
 
     @property
     def made(self) -> tuple[Derived, ...]:
@@ -235,7 +237,24 @@ def push_down(analysed: Analysed, output: str = "all", techniques: Techniques = 
         tuple(collector.exported.values()),
         techniques.filter,
         starts_of,
+        _condition_texts(alternatives, collector.derived.values()),
     )
+
+
+def _condition_texts(alternatives: Iterable[Alternative], derived: Iterable[Derived]) -> dict[Condition, str]:
+    """Return the texts of conditions, with expressions in place of the columns made from them."""
+    made = {column.name: column.expression for column in derived}
+
+    def written(reference: Reference) -> Expression:
+        if reference.path[0] not in made:
+            return reference
+        return map_references(
+            made[reference.path[0]],
+            lambda own: replace(own, variable=reference.variable, index=reference.index),
+        )
+
+    conditions = (c for each in alternatives for c in each.conditions)
+    return {c: unparse_expression(map_references(c.expression, written)) for c in conditions}
 
 
 def _start_roles(

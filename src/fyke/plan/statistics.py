@@ -7,11 +7,10 @@ chunk of the events, and from the engine while it runs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from fyke.errors import OptionError
-from fyke.language.ast import Binary, Expression, Reference, map_references
-from fyke.language.unparse import unparse_expression
+from fyke.language.ast import Binary, Expression
 from fyke.pattern.normal_form import Condition
 from fyke.plan.pushdown import Pushed
 
@@ -100,7 +99,7 @@ class Sums:
     @classmethod
     def of(cls, pushed: Pushed) -> Sums:
         """Return the sums of a query before anything is added."""
-        return cls([name for _, name in pushed.roles_of], list(condition_texts(pushed).values()))
+        return cls([name for _, name in pushed.roles_of], list(pushed.texts.values()))
 
     def add(self, found: Statistics) -> None:
         """Add what some rows have shown."""
@@ -129,22 +128,6 @@ class Sums:
             held / rows,
             int(rows),
         )
-
-
-def condition_texts(pushed: Pushed) -> dict[Condition, str]:
-    """Return the texts by which statistics know the conditions between events, as the user wrote them."""
-    made = {derived.name: derived.expression for derived in pushed.derived}
-
-    def written(reference: Reference) -> Expression:
-        if reference.path[0] not in made:
-            return reference
-        return map_references(
-            made[reference.path[0]],
-            lambda own: replace(own, variable=reference.variable, index=reference.index),
-        )
-
-    conditions = (c for each in pushed.alternatives for c in each.conditions)
-    return {c: unparse_expression(map_references(c.expression, written)) for c in conditions}
 
 
 def usual_selectivity(expression: Expression) -> float:
