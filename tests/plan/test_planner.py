@@ -319,6 +319,14 @@ def test_explain_says_what_a_forced_engine_costs() -> None:
     assert "  chosen   tree (" in text
 
 
+def test_a_chain_that_was_asked_for_gets_its_order_though_another_engine_would_read_faster() -> None:
+    rare = Statistics({"a": 0.1, "b": 0.1, "c": 0.1}, {}, 100.0, 1_000)
+    techniques = fyke.Techniques(candidate_windows=False)
+    options = {"time": "t", "type": "kind", "engine": "lazy_chain", "techniques": techniques}
+    found = fyke.match(events(), QUERY, **options, statistics=rare)
+    assert found.num_rows == fyke.match(events(), QUERY, **options).num_rows > 0
+
+
 def test_statistics_are_kept_printed_and_accepted() -> None:
     known = fyke.statistics(events(), QUERY, time="t", type="kind")
     assert known.rates == pytest.approx({"a": 10.5, "b": 5.25, "c": 5.25}, rel=0.05)

@@ -79,9 +79,10 @@ def choose_plan(
     """Return the engine for a query: the one asked for, or the cheapest of those that can run it.
 
     ``quick``: an engine that for reading the events alone needs longer than another one for everything is
-    left out.
+    left out, unless it was asked for.
     """
     known = statistics or Statistics()
+    quick = quick and asked == "auto"
     options = sorted(
         cost_engines(pushed, techniques, known, output, quick=quick),
         key=lambda o: (o.refused != "", o.work.cost),
@@ -99,8 +100,9 @@ def cost_engines(
     strategy = pushed.analysed.form.strategy
     asked_for = techniques.order is not None or techniques.tree is not None
     found: list[Option] = []
-    for engine in ("automaton", *LAZY_ENGINES, "tree"):
-        read = reading(engine, models, techniques, statistics)
+    engines = ("automaton", *LAZY_ENGINES, "tree")
+    reads = {engine: reading(engine, models, techniques, statistics) for engine in engines}
+    for engine, read in sorted(reads.items(), key=lambda item: item[1] if quick else 0.0):
         if quick and any(option.work.cost < read for option in found):
             continue
         refused = ""
