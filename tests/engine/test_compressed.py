@@ -51,6 +51,21 @@ def test_histories_outside_the_window_are_not_in_the_graph() -> None:
     assert sorted([event["t"] for event in group] for group in found) == [[1], [1, 2], [2]]
 
 
+@pytest.mark.parametrize("engine", ["auto", "automaton", "lazy_chain", "lazy_tree", "tree"])
+@pytest.mark.parametrize(
+    "pattern",
+    ["SEQ(A+ a[], B b)", "AND(A a, B b)", "SEQ(A a, ~C c, B b)", "OR(SEQ(A a, B b), SEQ(A a, C c))"],
+)
+def test_every_engine_compresses_what_it_finds(pattern: str, engine: str) -> None:
+    table = events("ABACABBAACBAB")
+    query = f"PATTERN {pattern} WHERE skip_till_any_match {{ a.t >= 0 }} WITHIN 6"
+    compressed = fyke.match(table, query, **OPTIONS, engine=engine)
+    listed = fyke.match(table, query, time="t", type="kind")
+    read = [row["match_id"] for batch in fyke.enumerate_matches(compressed) for row in batch.to_pylist()]
+    assert sorted(read) == sorted(listed["match_id"].to_pylist()) != []
+    assert sum(compressed["matches"].to_pylist()) == listed.num_rows
+
+
 def test_nothing_found_is_an_empty_result() -> None:
     compressed = fyke.match(events("BBA"), ALL, **OPTIONS)
     assert compressed.num_rows == 0

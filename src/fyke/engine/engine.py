@@ -108,8 +108,8 @@ class Engine:
         program = self.programs[0]
         picks = self.analysed.form.strategy is Strategy.ROBUST and program.search != "robust"
         alone = len(self.programs) == 1 and not program.absence_rows
-        lists = self.plan.engine in LAZY_ENGINES
-        return self.plan.output == "compressed" and alone and not picks and not lists
+        searches_runs = self.plan.engine == "automaton"  # the other engines list their matches
+        return self.plan.output == "compressed" and alone and not picks and searches_runs
 
     def _graphs(self, matches: MatchSet, feed: Feed, counters: Counters) -> GraphSet:
         """Return the graphs of a call: those of the search, or those of chosen matches."""
