@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from fyke.engine.clock import Clock
@@ -10,6 +11,8 @@ from fyke.engine.state import Counters
 from fyke.plan.pushdown import Pushed
 from fyke.plan.statistics import Statistics
 from fyke.spark.observe import Observed
+
+_WORK = ("condition_evaluations", "memory_operations")
 
 
 class RejectedRowsWarning(UserWarning):
@@ -40,6 +43,20 @@ class Metrics:
         """
         return dict(self._values) if self._observed is None else self._observed.get()
 
+    def per_event(self) -> dict[str, float]:
+        """Return the conditions evaluated and memory operations for each event with a time ([L] 8).
+
+        >>> Metrics().per_event()
+        {}
+        """
+        counts = self.get()
+        return _shared(counts, counts.get("rows", 0) - counts.get("rejected_rows", 0))
+
+    def per_match(self) -> dict[str, float]:
+        """Return the conditions evaluated and memory operations for each match; nothing if there is none."""
+        counts = self.get()
+        return _shared(counts, counts.get("matches", 0))
+
     def statistics(self) -> Statistics:
         """Return what a run of a pattern query has seen of its events, for ``match(..., statistics=...)``.
 
@@ -65,3 +82,7 @@ class Metrics:
         """Return what is to be filled by a call on a DataFrame."""
         self._observed = Observed(pushed)
         return self._observed
+
+
+def _shared(counts: Mapping[str, int | float], among: int | float) -> dict[str, float]:
+    return {name: counts[name] / among for name in _WORK if among and name in counts}

@@ -25,6 +25,22 @@ def test_counts_on_a_table() -> None:
     assert (counts["bindings_tried"], counts["runs_created"], counts["peak_runs"]) == (2, 2, 1)
 
 
+@pytest.mark.parametrize("engine", ["automaton", "lazy_chain", "lazy_tree", "tree"])
+def test_work_per_event_and_per_match(engine: str) -> None:
+    table = pa.table({"kind": ["A", "B"] * 10, "t": [*range(19), None], "x": [1, 2] * 10})
+    query = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match { a.x < b.x } WITHIN 6"
+    metrics = fyke.Metrics()
+    found = fyke.match(table, query, time="t", type="kind", engine=engine, metrics=metrics)
+    counts = metrics.get()
+    for name in ("condition_evaluations", "memory_operations"):
+        assert metrics.per_event()[name] == counts[name] / 19
+        assert metrics.per_match()[name] == counts[name] / found.num_rows
+    assert metrics.per_match()["condition_evaluations"] > 0.0
+    nothing = fyke.Metrics()
+    fyke.match(table.slice(0, 0), query, time="t", type="kind", engine=engine, metrics=nothing)
+    assert nothing.per_event() == nothing.per_match() == fyke.Metrics().per_match() == {}
+
+
 def test_ties_are_counted_within_a_partition() -> None:
     metrics = fyke.Metrics()
     apart = POINTS.set_column(2, "k", pa.array([1, 1, 2, 1, 1]))
