@@ -17,12 +17,12 @@ from bench.foundation import SEQUENCE
 from bench.report import Line, show
 from fyke.datasets import stocks
 from fyke.engine.engine import Engine
-from fyke.engine.prepare import derived_types, prepare
-from fyke.engine.result import ResultBuilder
-from fyke.engine.warm import warm_up
+from fyke.engine.input.prepare import derived_types, prepare
+from fyke.engine.output.rows import ResultBuilder
+from fyke.engine.warm_up import warm_up
 from fyke.language.sase import parse
-from fyke.pattern.analyse import analyse
-from fyke.pattern.schema import make_schema
+from fyke.logical.analyse import analyse
+from fyke.logical.schema import make_schema
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import push_down
 

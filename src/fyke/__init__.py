@@ -17,15 +17,15 @@ from __future__ import annotations
 
 from fyke import reference
 from fyke.api import enumerate_matches, explain, match, match_batches, matcher, rejected, statistics
+from fyke.call.metrics import Metrics, RejectedRowsWarning
+from fyke.call.program import Program, program
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
 from fyke.language.text import parse
 from fyke.limits import Limits
-from fyke.metrics import Metrics, RejectedRowsWarning
 from fyke.plan.statistics import Statistics
-from fyke.program import Program, program
 from fyke.spark.session import prefer_own_interpreter
 from fyke.techniques import Techniques
 

@@ -9,25 +9,35 @@ from typing import Any
 
 import pyarrow as pa
 
-from fyke.engine.clock import Clock
-from fyke.engine.compressed import builder_of, check_compressed, enumerate_batch
+from fyke.call.inputs import (
+    Given,
+    RelationalCall,
+    columns_of,
+    described,
+    in_order,
+    relational_call,
+    timed,
+    without_time,
+)
+from fyke.call.metrics import Metrics
+from fyke.engine.conditions.user_functions import MAX_ARGUMENTS, compile_external
 from fyke.engine.engine import Engine
-from fyke.engine.external import MAX_ARGUMENTS, compile_external
+from fyke.engine.input.prepare import in_plain_types, prepare
 from fyke.engine.known_queries import KnownQuery, known_query
-from fyke.engine.prepare import in_plain_types, prepare
-from fyke.engine.sample import measure_table
-from fyke.engine.seen import Seen
-from fyke.engine.warm import warm_up
-from fyke.engine.whole_table import read_table
+from fyke.engine.measure.clock import Clock
+from fyke.engine.measure.observe_run import Seen
+from fyke.engine.measure.sample import measure_table
+from fyke.engine.output.compressed import builder_of, check_compressed, enumerate_batch
+from fyke.engine.read_table import read_table
+from fyke.engine.warm_up import warm_up
 from fyke.errors import InputError, OptionError, near_misses
 from fyke.language.ast import Expression, Strategy
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
 from fyke.language.text import AnyQuery, parse
 from fyke.limits import Limits
-from fyke.metrics import Metrics
-from fyke.pattern.analyse import analyse
-from fyke.pattern.schema import EventSchema, make_schema, unite_columns
+from fyke.logical.analyse import analyse
+from fyke.logical.schema import EventSchema, make_schema, unite_columns
 from fyke.plan.anchors import find_anchors
 from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
@@ -40,16 +50,6 @@ from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
 from fyke.spark.statistics import measure_frame
-from fyke.streams import (
-    Given,
-    RelationalCall,
-    columns_of,
-    described,
-    in_order,
-    relational_call,
-    timed,
-    without_time,
-)
 from fyke.techniques import Techniques
 
 ENGINES = ("auto", "automaton", *LAZY_ENGINES, "tree")

@@ -18,19 +18,17 @@ RANKS = {
     "limits": 1,
     "techniques": 1,
     "language": 2,
-    "pattern": 3,
+    "logical": 3,
     "plan": 4,
     "engine": 5,
     "spark": 6,
     "reference": 7,
-    "streams": 8,
-    "program": 8,
+    "call": 8,
     "api": 8,
-    "metrics": 8,
-    "": 8,  # fyke/__init__.py
-    "cli": 9,
-    "demo": 9,
-    "__main__": 9,
+    "": 9,  # fyke/__init__.py
+    "cli": 10,
+    "demo": 10,
+    "__main__": 10,
 }
 APART = "datasets"  # imports nothing of the ranks; only cli and demo may import it
 KERNELS = "fyke.engine.kernels"
@@ -76,7 +74,7 @@ def own(module: str) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def top(module: str) -> str:
-    """Return the part of the package a module is in: ``pattern`` for ``fyke.pattern.check``."""
+    """Return the part of the package a module is in: ``pattern`` for ``fyke.logical.check``."""
     return module.partition(".")[2].partition(".")[0]
 
 

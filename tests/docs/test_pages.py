@@ -57,7 +57,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_named_files_exist(page: Path) -> None:
-    """A path such as ``pattern/check.py`` is one of the package, of the repository, or of the engine."""
+    """A path such as ``logical/check.py`` is one of the package, of the repository, or of the engine."""
     bases = (ROOT, ROOT / "src" / "fyke", ROOT / "src" / "fyke" / "engine")
     for named in re.findall(r"`([a-z_./]+/[a-z_]+\.(?:py|lark|md))`", page.read_text()):
         assert any((base / named).exists() for base in bases), named

@@ -11,10 +11,10 @@ import pytest
 import fyke
 from fyke.datasets import stocks
 from fyke.engine.engine import Engine
-from fyke.engine.prepare import derived_types, prepare
+from fyke.engine.input.prepare import derived_types, prepare
 from fyke.language.sase import parse
-from fyke.pattern.analyse import analyse
-from fyke.pattern.schema import make_schema
+from fyke.logical.analyse import analyse
+from fyke.logical.schema import make_schema
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import push_down
 

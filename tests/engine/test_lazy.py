@@ -279,8 +279,8 @@ def test_whole_sums_are_exact_on_the_way_and_null_if_they_do_not_fit(
 
 
 def test_tallies_of_many_partitions_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fyke.engine.lazy._BINDINGS", 64)
-    monkeypatch.setattr("fyke.engine.whole_table._TALLIES", 3)
+    monkeypatch.setattr("fyke.engine.lazy.search._BINDINGS", 64)
+    monkeypatch.setattr("fyke.engine.read_table._TALLIES", 3)
     table = noise(400, {"A": 1, "B": 1})
     query = """PATTERN SEQ(A a, B b) WHERE skip_till_any_match { [k] } WITHIN 90
         RETURN sum(a.x) AS r0, count(b.y) AS r1, avg(a.t) AS r2, min(b.x) AS r3"""
@@ -307,7 +307,7 @@ def test_matches_with_an_absence_at_the_end_leave_in_batches_too(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a table nothing later can rule them out."""
-    monkeypatch.setattr("fyke.engine.lazy._BINDINGS", 1_000)
+    monkeypatch.setattr("fyke.engine.lazy.search._BINDINGS", 1_000)
     table = letters("A" * 60 + "B" * 60 + "C")
     query = "PATTERN SEQ(A a, B b, ~C c) WHERE skip_till_any_match { a.t < b.t } WITHIN 100"
     sizes = [batch.num_rows for batch in fyke.match_batches(table, query, **OPTIONS, engine=engine)]

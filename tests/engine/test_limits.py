@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import fyke
-from fyke.engine.exceeded import describe_partition
+from fyke.engine.limits import describe_partition
 from fyke.errors import LimitError
 
 ROWS = 40

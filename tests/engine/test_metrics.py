@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import fyke
-from fyke.engine.clock import PHASES
+from fyke.engine.measure.clock import PHASES
 from fyke.engine.state import Counters
 from fyke.errors import OptionError
 

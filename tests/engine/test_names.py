@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fyke
-from fyke.engine.kernels.names import match_names
-from fyke.engine.warm import warm_up
+from fyke.engine.kernels.input.type_names import match_names
+from fyke.engine.warm_up import warm_up
 
 # Few letters, so that many strings agree in their length, first and last byte.
 _TEXTS = st.text("abß", max_size=6)

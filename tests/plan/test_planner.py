@@ -15,9 +15,9 @@ import fyke
 from fyke import Statistics, Techniques
 from fyke.errors import OptionError
 from fyke.language.sase import parse
-from fyke.pattern.analyse import analyse
-from fyke.pattern.normal_form import Alternative
-from fyke.pattern.schema import make_schema
+from fyke.logical.analyse import analyse
+from fyke.logical.normal_form import Alternative
+from fyke.logical.schema import make_schema
 from fyke.plan.adapt import Thresholds, better_tree
 from fyke.plan.cost import CostModel, within
 from fyke.plan.pass_down import choose_pass_down, passable

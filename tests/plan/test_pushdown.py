@@ -9,8 +9,8 @@ from fyke.errors import TooManyVariablesError, UnsupportedQueryError
 from fyke.language.ast import Expression, Index, Reference, map_references
 from fyke.language.sase import parse
 from fyke.language.unparse import unparse_expression
-from fyke.pattern.analyse import analyse
-from fyke.pattern.schema import EventSchema, make_schema
+from fyke.logical.analyse import analyse
+from fyke.logical.schema import EventSchema, make_schema
 from fyke.plan.pushdown import EVENT, Pushed, push_down
 
 COLUMNS = {

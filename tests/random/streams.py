@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from fyke.errors import QueryError
 from fyke.language.ast import And, Event, Not, Or, Pattern, Seq, Strategy, events, walk
 from fyke.language.query import Query
-from fyke.pattern.analyse import analyse
-from fyke.pattern.schema import make_schema
+from fyke.logical.analyse import analyse
+from fyke.logical.schema import make_schema
 from tests.random.queries import queries
 
 _EPOCH = datetime.datetime(2024, 2, 28, 23, 59, 57)

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 import fyke
 from fyke.engine.engine import Engine
-from fyke.engine.order import times
-from fyke.engine.prepare import derived_types, prepare
-from fyke.engine.result import ResultBuilder
+from fyke.engine.input.order import times
+from fyke.engine.input.prepare import derived_types, prepare
+from fyke.engine.output.rows import ResultBuilder
 from fyke.engine.state import State
 from fyke.language.ast import Strategy
 from fyke.language.query import Query
 from fyke.language.sase import parse
-from fyke.pattern.analyse import analyse
-from fyke.pattern.schema import make_schema
+from fyke.logical.analyse import analyse
+from fyke.logical.schema import make_schema
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import push_down
 from fyke.techniques import Techniques

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import fyke
 from fyke import Techniques, reference
 from fyke.language.ast import Equivalence, Strategy, events
-from fyke.pattern.analyse import analyse
-from fyke.pattern.schema import make_schema
+from fyke.logical.analyse import analyse
+from fyke.logical.schema import make_schema
 from fyke.plan.early_absences import early_absences, takes_one_event
 from fyke.plan.pushdown import push_down
 from tests.random.guarded import guarded_cases
@@ -50,7 +50,7 @@ def judge(case: Case, options: dict[str, Any]) -> bool:
     assert differing is None, f"{options}: {differing}"
     eager = fyke.match(case.table, case.query, **case.options, engine="automaton")
     assert difference(found, eager) is None
-    with patch("fyke.engine.lazy_tables._INDEX_FROM", 1):  # windows here hold too little for an index to pay
+    with patch("fyke.engine.lazy.tables._INDEX_FROM", 1):  # windows here hold too little for an index to pay
         indexed = fyke.match(case.table, case.query, **case.options, **options)
     assert difference(indexed, eager) is None
     return expected.num_rows > 0

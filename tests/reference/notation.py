@@ -25,7 +25,7 @@ from fyke.language.ast import (
     WindowKind,
     walk,
 )
-from fyke.pattern.normal_form import Absence, Alternative, Condition, NormalForm, Variable
+from fyke.logical.normal_form import Absence, Alternative, Condition, NormalForm, Variable
 from fyke.reference import Match, Occurrence, matches
 
 ANY, NEXT, GREEDY = Strategy.ANY, Strategy.NEXT, Strategy.GREEDY

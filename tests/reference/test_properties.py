@@ -10,7 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from fyke.language.ast import Binary, Strategy, WindowKind
-from fyke.pattern.normal_form import Alternative, Condition, NormalForm, Variable
+from fyke.logical.normal_form import Alternative, Condition, NormalForm, Variable
 from fyke.reference import Occurrence, before
 from fyke.reference.expression import evaluate
 

@@ -6,7 +6,7 @@ import pytest
 
 from fyke.errors import InputError
 from fyke.language.ast import Index, Literal, Reference, Strategy
-from fyke.pattern.normal_form import Absence, Alternative
+from fyke.logical.normal_form import Absence, Alternative
 from fyke.reference import non_overlap, return_value
 
 from .notation import (

@@ -66,7 +66,7 @@ def test_statistics_of_a_frame_are_those_of_its_table(spark: SparkSession) -> No
 def test_windows_longer_than_the_sample(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, window: str
 ) -> None:
-    for module in ("fyke.engine.sample", "fyke.spark.statistics"):
+    for module in ("fyke.engine.measure.sample", "fyke.spark.statistics"):
         monkeypatch.setattr(f"{module}.SAMPLE_ROWS", 50)
     table, query = events(), f"PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match {window}"
     known = fyke.statistics(table, query, **OPTIONS)

@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fyke.engine.prepare import derived_types, prepare
-from fyke.engine.result import ResultBuilder
+from fyke.engine.input.prepare import derived_types, prepare
+from fyke.engine.output.rows import ResultBuilder
 from fyke.language.ast import Strategy
 from fyke.language.sase import parse
-from fyke.pattern.analyse import analyse
-from fyke.pattern.schema import make_schema
+from fyke.logical.analyse import analyse
+from fyke.logical.schema import make_schema
 from fyke.plan.plan import Plan, prepared_columns
 from fyke.plan.pushdown import push_down
 from fyke.spark import batch

@@ -13,26 +13,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.absence_order import absences_left, by_frequency
-from fyke.engine.automaton import AutomatonCall, Feed
-from fyke.engine.clock import Clock
-from fyke.engine.columns import column_uses, encode
-from fyke.engine.exceeded import LimitReached, limits_by_partition
-from fyke.engine.external import compile_external
-from fyke.engine.graphset import GraphSet, concat_graphs, graphs_of
+from fyke.engine.automaton.call import AutomatonCall, Feed
+from fyke.engine.conditions.program import Program, Settings
+from fyke.engine.conditions.user_functions import compile_external
+from fyke.engine.input.encode import column_uses, encode
+from fyke.engine.input.list_lengths import check_list_lengths
+from fyke.engine.input.order import Ordered, order_rows, times
+from fyke.engine.input.segments import Taken, count_tied_rows, find_segments, number_events
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.absence import filter_absences
 from fyke.engine.kernels.arrays import NUMBER, Array, Data, Matches
-from fyke.engine.kernels.match_buffer import rebase_positions
-from fyke.engine.lazy_reader import LazyReader
-from fyke.engine.list_lengths import check_list_lengths
+from fyke.engine.kernels.automaton.match_buffer import rebase_positions
+from fyke.engine.kernels.selection.absence import filter_absences
+from fyke.engine.lazy.reader import LazyReader
+from fyke.engine.limits import LimitReached, limits_by_partition
 from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, robust
-from fyke.engine.non_overlap import keep_apart
-from fyke.engine.order import Ordered, order_rows, times
-from fyke.engine.program import Program, Settings
-from fyke.engine.segments import Taken, count_tied_rows, find_segments, number_events
+from fyke.engine.measure.clock import Clock
+from fyke.engine.output.graphs import GraphSet, concat_graphs, graphs_of
+from fyke.engine.selection.absence_order import absences_left, by_frequency
+from fyke.engine.selection.non_overlap import keep_apart
 from fyke.engine.state import NO_RUNS, Counters, RunState, State, empty_state
-from fyke.engine.tree_reader import TreeReader
+from fyke.engine.tree.reader import TreeReader
 from fyke.language.ast import Strategy, WindowKind
 from fyke.plan.plan import LAZY_ENGINES, Plan, reads_apart
 

@@ -9,12 +9,12 @@ from threading import Lock
 import pyarrow as pa
 
 from fyke.engine.engine import Engine
-from fyke.engine.prepare import derived_types
-from fyke.engine.sample import measuring_engine
+from fyke.engine.input.prepare import derived_types
+from fyke.engine.measure.sample import measuring_engine
 from fyke.language.query import Query
 from fyke.limits import Limits
-from fyke.pattern.analyse import analyse
-from fyke.pattern.schema import EventSchema
+from fyke.logical.analyse import analyse
+from fyke.logical.schema import EventSchema
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import Pushed, push_down
 from fyke.techniques import Techniques

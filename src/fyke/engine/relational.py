@@ -13,17 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.aggregates import aggregate_rows, as_averaged
-from fyke.engine.evaluate import Column, evaluate
+from fyke.engine.conditions.evaluate import Column, evaluate
+from fyke.engine.input.order import partition_codes, times
+from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.one_array import one_array
-from fyke.engine.order import partition_codes, times
+from fyke.engine.output.aggregates import aggregate_rows, as_averaged
 from fyke.errors import LimitError
 from fyke.language.ast import Call, Expression, Reference, walk
 from fyke.limits import Limits
-from fyke.pattern.kinds import AGGREGATES, FUNCTIONS, Kind
-from fyke.pattern.relational import AnalysedRelational
-from fyke.pattern.returns import END, START, OutputColumn
+from fyke.logical.kinds import AGGREGATES, FUNCTIONS, Kind
+from fyke.logical.relational import AnalysedRelational
+from fyke.logical.returns import END, START, OutputColumn
 from fyke.plan.match_aggregates import split_aggregates
 
 _PAIRS_AT_ONCE = 1 << 20

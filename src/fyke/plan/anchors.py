@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fyke.language.ast import WindowKind
-from fyke.pattern.normal_form import Absence, Alternative
+from fyke.logical.normal_form import Absence, Alternative
 from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fyke.pattern.normal_form import Alternative
+from fyke.logical.normal_form import Alternative
 
 
 def chain_order(

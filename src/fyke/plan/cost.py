@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from fyke.pattern.normal_form import Alternative, Condition, Variable
+from fyke.logical.normal_form import Alternative, Condition, Variable
 from fyke.plan.statistics import Statistics, is_equality
 
 MOST_LISTS = 1e12

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from fyke.language.ast import Call, Index, Length, Reference, walk
-from fyke.pattern.check import is_aggregate
-from fyke.pattern.normal_form import Alternative, Condition, Variable
+from fyke.logical.check import is_aggregate
+from fyke.logical.normal_form import Alternative, Condition, Variable
 from fyke.plan.early_absences import early_absences, may_be_one
 from fyke.plan.match_aggregates import MERGEABLE, MatchAggregate, split_aggregates
 from fyke.plan.pushdown import Pushed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
+from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
 
 
 def nearest(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fyke.language.ast import Expression, Strategy
 from fyke.language.unparse import unparse_expression, unparse_window
-from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
+from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
 from fyke.plan.anchors import find_anchors
 from fyke.plan.early_absences import depends_on, early_absences
 from fyke.plan.explain_run import Ran, explain_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fyke.language.unparse import unparse_expression, unparse_window
-from fyke.pattern.relational import AnalysedRelational
+from fyke.logical.relational import AnalysedRelational
 
 
 def explain_relational(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fyke.language.ast import Binary, Call, Expression, Reference, Star, map_children
-from fyke.pattern.check import over_matches
-from fyke.pattern.returns import Output
+from fyke.logical.check import over_matches
+from fyke.logical.returns import Output
 
 _COLUMN = "__fyke_item_"
 VALID = "_n"  # of an average: how many values its sum has

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fyke.pattern.normal_form import Alternative
+from fyke.logical.normal_form import Alternative
 from fyke.plan.tree_shape import Shape, last_variable, leaves
 
 RARITY = 1.0  # q of appendix A: how much dearer a partial match is when it is made again

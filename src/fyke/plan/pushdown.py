@@ -22,12 +22,12 @@ from fyke.language.ast import (
     walk,
 )
 from fyke.language.unparse import unparse_expression
-from fyke.pattern.analyse import Analysed
-from fyke.pattern.check import is_aggregate
-from fyke.pattern.kinds import AGGREGATES, FUNCTIONS
-from fyke.pattern.normal_form import Absence, Alternative, Condition, Variable
-from fyke.pattern.partition import drop_implied
-from fyke.pattern.returns import Output
+from fyke.logical.analyse import Analysed
+from fyke.logical.check import is_aggregate
+from fyke.logical.kinds import AGGREGATES, FUNCTIONS
+from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
+from fyke.logical.partition import drop_implied
+from fyke.logical.returns import Output
 from fyke.techniques import Techniques
 
 _DEFAULTS = Techniques()

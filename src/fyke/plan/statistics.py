@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from fyke.errors import OptionError
 from fyke.language.ast import Binary, Expression
-from fyke.pattern.normal_form import Condition
+from fyke.logical.normal_form import Condition
 from fyke.plan.pushdown import Pushed
 
 USUAL_RATE = 10.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from fyke.errors import InputError
 from fyke.language.ast import Expression, Strategy, WindowKind
-from fyke.pattern.normal_form import Absence, Alternative, Condition, NormalForm, Variable
+from fyke.logical.normal_form import Absence, Alternative, Condition, NormalForm, Variable
 from fyke.reference.expression import NO_FUNCTIONS, Bindings, Cursors, Functions, Occurrence, evaluate
 from fyke.reference.values import Value, compare
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from fyke.engine.relational import run_relational
 from fyke.language.ast import Call, Expression, Literal, Reference, Star, map_children
-from fyke.pattern.check import is_aggregate
-from fyke.pattern.relational import AnalysedRelational
-from fyke.pattern.returns import END, START
+from fyke.logical.check import is_aggregate
+from fyke.logical.relational import AnalysedRelational
+from fyke.logical.returns import END, START
 from fyke.reference.expression import Occurrence, evaluate
 from fyke.reference.values import aggregate
 

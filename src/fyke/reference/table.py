@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.identity import match_ids
+from fyke.engine.input.prepare import derived_types
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import NUMBER
 from fyke.engine.matchset import MatchSet
-from fyke.engine.prepare import derived_types
-from fyke.engine.result import ResultBuilder
+from fyke.engine.output.identity import match_ids
+from fyke.engine.output.rows import ResultBuilder
 from fyke.language.ast import Call, Expression, Literal, Reference, Star, map_children
 from fyke.language.relational import RelationalQuery
 from fyke.language.text import AnyQuery, parse
 from fyke.limits import Limits
-from fyke.pattern.analyse import Analysed, analyse
-from fyke.pattern.check import over_matches
-from fyke.pattern.normal_form import Absence, Variable
-from fyke.pattern.relational import analyse_relational
-from fyke.pattern.returns import END, MATCH_ID, START
-from fyke.pattern.schema import EventSchema, make_schema
+from fyke.logical.analyse import Analysed, analyse
+from fyke.logical.check import over_matches
+from fyke.logical.normal_form import Absence, Variable
+from fyke.logical.relational import analyse_relational
+from fyke.logical.returns import END, MATCH_ID, START
+from fyke.logical.schema import EventSchema, make_schema
 from fyke.plan.plan import Plan
 from fyke.plan.pushdown import push_down
 from fyke.reference.expression import Functions, Occurrence, evaluate

@@ -12,14 +12,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
-from fyke.engine.clock import Clock
-from fyke.engine.compressed import CompressedBuilder, builder_of, enumerate_batch, enumerated_schema
 from fyke.engine.engine import Engine, Found
-from fyke.engine.order import partition_codes, times
-from fyke.engine.result import ResultBuilder
-from fyke.engine.seen import Seen
+from fyke.engine.input.order import partition_codes, times
+from fyke.engine.measure.clock import Clock
+from fyke.engine.measure.observe_run import Seen
+from fyke.engine.output.compressed import CompressedBuilder, builder_of, enumerate_batch, enumerated_schema
+from fyke.engine.output.rows import ResultBuilder
 from fyke.engine.state import Counters, State
-from fyke.engine.warm import warm_up
+from fyke.engine.warm_up import warm_up
 from fyke.language.ast import Strategy
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import MatchAggregate, combine_tallies, split_aggregates

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from fyke.engine.evaluate import parse_timestamp
+from fyke.engine.conditions.evaluate import parse_timestamp
 from fyke.language.ast import (
     Between,
     Binary,
@@ -31,8 +31,8 @@ from fyke.language.ast import (
     Timestamp,
     Unary,
 )
-from fyke.pattern.check import COMPARISONS
-from fyke.pattern.kinds import FUNCTIONS, Kind, kind_of
+from fyke.logical.check import COMPARISONS
+from fyke.logical.kinds import FUNCTIONS, Kind, kind_of
 
 # Functions that a query must not reach: they run code, make more rows, or have a new value at every call.
 FORBIDDEN = frozenset(

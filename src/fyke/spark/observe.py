@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructType
 
-from fyke.engine.clock import PHASES, Clock
+from fyke.engine.measure.clock import PHASES, Clock
 from fyke.engine.state import PEAKS, Counters
 from fyke.plan.pushdown import Pushed
 from fyke.plan.statistics import Statistics, Sums

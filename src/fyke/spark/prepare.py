@@ -29,7 +29,7 @@ from fyke.language.ast import (
     walk,
 )
 from fyke.language.unparse import unparse_expression
-from fyke.pattern.schema import EventSchema
+from fyke.logical.schema import EventSchema
 from fyke.plan.plan import ROLES, Plan, every_row_counts, prepared_columns
 from fyke.plan.pushdown import Derived, Pushed, Role, physical
 from fyke.spark.expression import FORBIDDEN, identifier, quote, rejected_sql, text_literal, timed_sql, to_sql

@@ -18,8 +18,8 @@ from pyspark.sql.pandas.types import from_arrow_type
 from fyke.engine.relational import column_types
 from fyke.errors import InputError
 from fyke.language.ast import Expression, Reference, map_references
-from fyke.pattern.relational import AnalysedRelational, JoinedStream
-from fyke.pattern.returns import END, START, OutputColumn
+from fyke.logical.relational import AnalysedRelational, JoinedStream
+from fyke.logical.returns import END, START, OutputColumn
 from fyke.plan.match_aggregates import MatchAggregate, split_aggregates
 from fyke.spark.aggregates import AGGREGATES
 from fyke.spark.expression import quote, timed_sql, to_sql

@@ -6,7 +6,7 @@ import math
 
 from pyspark.sql import DataFrame
 
-from fyke.engine.sample import SAMPLE_ROWS, longer, measure_rows
+from fyke.engine.measure.sample import SAMPLE_ROWS, longer, measure_rows
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics
 from fyke.spark.prepare import first_rows, prepared, relevant

@@ -12,7 +12,7 @@ BINDING_BYTES = 8 + np.dtype(NUMBER).itemsize  # a position and the number of a 
 
 
 class Data(NamedTuple):
-    """The events of a call, read only; see :class:`fyke.engine.kernels.world.World`."""
+    """The events of a call, read only; see :class:`fyke.engine.kernels.arena.World`."""
 
     events: Array
     cols_i: Array

@@ -7,12 +7,15 @@ the first call of a process.  Set ``FYKE_JIT=0`` to run the kernels as plain Pyt
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import functools
 import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -30,31 +33,52 @@ ENABLED = os.environ.get("FYKE_JIT", "1") != "0"
 BOUNDSCHECK = os.environ.get("FYKE_BOUNDSCHECK", "0") == "1"
 
 
-def _digest_of_sources() -> str:
+_KERNELS = __name__.rpartition(".")[0]  # the package of all kernels
+
+
+def _path_of(module: str) -> Traversable:
+    """Return the source of a kernel, which may lie in an archive; there may be none of that name."""
+    return resources.files(_KERNELS).joinpath(module.removeprefix(f"{_KERNELS}.").replace(".", "/") + ".py")
+
+
+@functools.cache
+def _imported(module: str) -> frozenset[str]:
+    """Return the modules of kernels that a module imports."""
+    found = set()
+    for node in ast.walk(ast.parse(_path_of(module).read_bytes())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_KERNELS):
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name for name in (str(node.module), *inner) if _path_of(name).is_file()}
+    return frozenset(found)
+
+
+@functools.cache
+def digest_of_sources(module: str) -> str:
+    """Return a digest of the sources of a kernel: its own module, and all that it can have compiled in."""
+    seen, waiting = {module}, [module]
+    while waiting:
+        new = _imported(waiting.pop()) - seen
+        seen |= new
+        waiting += new
     digest = hashlib.blake2b(digest_size=8)
-    kernels = resources.files("fyke.engine.kernels")
-    for path in sorted(kernels.iterdir(), key=lambda path: path.name):
-        if path.name.endswith(".py"):
-            digest.update(path.read_bytes())
+    for name in sorted(seen):
+        digest.update(name.encode() + b"\0" + _path_of(name).read_bytes())
     return digest.hexdigest()
-
-
-SOURCES = _digest_of_sources()
 
 
 def jit(function: Function) -> Function:
     """Compile a kernel on its first call; the result is cached on disk.
 
     Numba takes a cached kernel for current if its own file has not changed, though it has those of
-    other files compiled into it.  Here the sources of all kernels name the cache.
+    other files compiled into it.  Here the sources of all of them name the cache.
     """
     if not ENABLED:
         return function
     compiled: Any = numba.njit(function, cache=not BOUNDSCHECK, boundscheck=BOUNDSCHECK, error_model="numpy")
     if not BOUNDSCHECK:
-        cache = compiled._cache
-        base = f"{cache._impl.filename_base}-{SOURCES}"
-        cache._cache_file = IndexDataCacheFile(cache._cache_path, base, SOURCES)
+        cache, sources = compiled._cache, digest_of_sources(function.__module__)
+        base = f"{cache._impl.filename_base}-{sources}"
+        cache._cache_file = IndexDataCacheFile(cache._cache_path, base, sources)
     return cast(Function, compiled)
 
 

@@ -1,4 +1,4 @@
-"""Numbers shared by the compiler (:mod:`fyke.engine.program`) and the kernels: codes and offsets.
+"""Numbers shared by the compiler (:mod:`fyke.engine.conditions.program`) and the kernels: codes and offsets.
 
 A program is one int64 array.  Its head holds settings and the offsets of its tables; a condition
 is a stretch of four-word instructions.  Nothing here is generated per query.

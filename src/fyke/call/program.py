@@ -1,0 +1,286 @@
+"""Programs: queries that read one another's results ([T] 2.1.1, 2.1.6).
+
+A labelled result is an event stream.  Its events have the type of the label, the times of the match, from
+its first event to its last, and the columns of the result as attributes.
+"""
+
+from __future__ import annotations
+
+import graphlib
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from fyke.api import Events, match
+from fyke.call.inputs import Given, Input, Time, columns_of, relational_call
+from fyke.errors import (
+    CycleError,
+    InputError,
+    LabelError,
+    OptionError,
+    Place,
+    UnsupportedQueryError,
+    listed,
+    near_misses,
+)
+from fyke.language.ast import Strategy, WindowKind, events
+from fyke.language.query import Query
+from fyke.language.relational import RelationalQuery, Stream
+from fyke.language.text import AnyQuery, parse, parse_program
+from fyke.limits import Limits
+from fyke.logical.returns import END, START
+from fyke.spark.relational import with_times
+from fyke.spark.session import is_frame
+
+_OPTIONS = tuple(
+    name
+    for name in inspect.signature(match).parameters
+    if name not in ("events", "query", "time", "type", "metrics")
+)
+# A row that plays no part can still stand between two that do.
+_CONTIGUOUS = frozenset({Strategy.STRICT, Strategy.PARTITION})
+
+
+def program(queries: str | Iterable[str | AnyQuery], *, limits: Limits | None = None) -> Program:
+    """Return the program of several labelled queries, which may read one another's results.
+
+    Parameters
+    ----------
+    queries
+        One text, whose queries are separated by ``;``, or a list of texts and queries.  Each needs a
+        label; the order does not matter.
+    limits
+        Bounds on the size of each text, see :class:`fyke.Limits`.
+
+    Raises
+    ------
+    LabelError
+        If a query has no label, or two have the same.
+    CycleError
+        If queries need one another's results before their own.
+    """
+    bounds = limits or Limits()
+    if isinstance(queries, str):
+        return Program(parse_program(queries, bounds))
+    return Program([parse(each, bounds) if isinstance(each, str) else each for each in queries])
+
+
+class Program:
+    """Labelled queries in an order in which each follows those whose results it reads."""
+
+    def __init__(self, queries: Sequence[AnyQuery]) -> None:
+        if not queries:
+            raise OptionError("a program has at least one query, found none")
+        self.queries: dict[str, AnyQuery] = {}
+        for query in queries:
+            self.queries[_checked_label(query, self.queries)] = query
+        self.labels: tuple[str, ...] = tuple(self._ordered())
+
+    def __str__(self) -> str:
+        """Return the canonical text, which is read back as an equal program."""
+        return ";\n\n".join(str(query) for query in self.queries.values())
+
+    def inputs(self, label: str) -> tuple[str, ...]:
+        """Return the labels of the queries whose results a query reads.
+
+        A query that names its own label reads a given stream of that name.
+        """
+        named = {name for name, _ in _named_streams(self.queries[label])}
+        return tuple(each for each in self.queries if each in named and each != label)
+
+    def _ordered(self) -> Iterable[str]:
+        try:
+            yield from graphlib.TopologicalSorter(
+                {each: self.inputs(each) for each in self.queries}
+            ).static_order()
+        except graphlib.CycleError as error:
+            raise self._cycle(error.args[1]) from None
+
+    def _cycle(self, found: Sequence[str]) -> CycleError:
+        """Return the error for a cycle, told from the first of its queries in the program."""
+        circle = list(reversed(found[1:]))  # each reads the next
+        first = min(circle, key=list(self.queries).index)
+        at = circle.index(first)
+        circle = [*circle[at:], *circle[:at], first]
+        query = self.queries[first]
+        place = next(place for name, place in _named_streams(query) if name == circle[1])
+        return CycleError(
+            "queries wait for one another's results: "
+            f"{circle[0]!r} reads {', which reads '.join(map(repr, circle[1:]))}",
+            place=place,
+            text=query.text,
+            remedy="Let one of them read a stream that is given.",
+        )
+
+    def run(
+        self,
+        events: Events,
+        *,
+        time: Time,
+        type: str | None = None,
+        outputs: Sequence[str] | None = None,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """Return the results by label; the arguments are those of :func:`fyke.match`.
+
+        ``outputs`` are the labels wanted, all of them if it is left out; only the queries that these need
+        are run.  On DataFrames nothing runs yet: each result is one lazy plan, down to the given events.
+
+        A query reads the results that it names, and the given events as :func:`fyke.match` does.  Where
+        results are among its inputs, every event has the times ``start`` and ``end``.
+        """
+        for name in options:
+            if name not in _OPTIONS:
+                raise OptionError(f"run takes no option {name!r}.{near_misses(name, _OPTIONS)}")
+        for name in outputs or ():
+            if name not in self.queries:
+                raise OptionError(
+                    f"no query of the program is labelled {name!r}.{near_misses(name, self.queries)}",
+                    remedy=f"Its labels are {listed(self.queries)}.",
+                )
+        given = Given(events, time=time, type_column=type)
+        run = _Run(self, given, options)
+        return {label: run.result(label) for label in (self.queries if outputs is None else outputs)}
+
+
+class _Run:
+    """One run of a program: results as they are asked for, each made once."""
+
+    def __init__(self, made_of: Program, given: Given, options: Mapping[str, Any]) -> None:
+        self.program, self.given, self.options = made_of, given, options
+        self.results: dict[str, Any] = {}
+
+    def result(self, label: str) -> Any:
+        """Return the result of a query."""
+        needed: set[str] = set()
+        waiting = [label]
+        while waiting:
+            each = waiting.pop()
+            if each not in needed and each not in self.results:
+                needed.add(each)
+                waiting += self.program.inputs(each)
+        for each in self.program.labels:
+            if each in needed:
+                self.results[each] = self._made(each)
+        return self.results[label]
+
+    def _made(self, label: str) -> Any:
+        query = self.program.queries[label]
+        inputs = self.program.inputs(label)
+        if isinstance(query, RelationalQuery):
+            call = relational_call(
+                self.given,
+                query,
+                time_unit=self.options.get("time_unit"),
+                limits=self.options.get("limits") or Limits(),
+                results={each: self._input(each, query) for each in inputs},
+            )
+            return call.run()
+        if inputs:
+            return match(self._mixed(query, inputs), query, time=(START, END), **self.options)
+        return match(
+            self._given_to(query), query, time=self.given.time, type=self.given.type_column, **self.options
+        )
+
+    def _input(self, label: str, query: AnyQuery) -> Callable[[Stream], Input]:
+        return lambda stream: Input(self._events(label, query, stream.place), (START, END))
+
+    def _events(self, label: str, query: AnyQuery, place: Place | None) -> Any:
+        """Return a result as events, which need times."""
+        result = self.results[label]
+        if START not in columns_of(result):
+            raise UnsupportedQueryError(
+                f"the result of {label!r} is about all matches, so its rows have no times",
+                place=place,
+                text=query.text,
+                remedy=f"Let {label!r} return values of single matches.",
+            )
+        return result
+
+    def _given_to(self, query: Query) -> Any:
+        """Return the given events; of a dict only the streams named, if the others change nothing."""
+        if not isinstance(self.given.events, Mapping) or _every_event_counts(query):
+            return self.given.events
+        named = dict(reversed(_named_streams(query)))
+        return {
+            name: self.given.stream(name, place=place, text=query.text).events
+            for name, place in named.items()
+        }
+
+    def _mixed(self, query: Query, inputs: Sequence[str]) -> dict[str, Any]:
+        """Return the results that a query reads and the given events, by type, all with start and end."""
+        streams = _named_streams(query)
+        self.given.check_named({name: place for name, place in streams if name not in inputs}, query.text)
+        found: dict[str, Any] = {}
+        for name, place in streams:
+            if name in found:
+                continue
+            if name in inputs:
+                found[name] = self._events(name, query, place)
+            else:
+                found[name] = _with_times(self.given.stream(name, place=place, text=query.text))
+        if _every_event_counts(query):
+            for name, others in self.given.others(list(found)).items():
+                found[name] = _with_times(Input(others, self.given.time))
+        return found
+
+
+def _with_times(given: Input) -> Any:
+    """Return given events with the columns start and end.
+
+    Raises
+    ------
+    InputError
+        If they have a column of that name which is not their time.
+    """
+    times = (given.time, given.time) if isinstance(given.time, str) else tuple(given.time)
+    columns = columns_of(given.events)
+    for name, time in zip((START, END), times, strict=True):
+        if name in columns and name != time:
+            raise InputError(
+                f"the events have a column {name!r} that is not their time, "
+                "and in a query that reads results it is the time of every event",
+                remedy="Rename it.",
+            )
+    if is_frame(given.events):
+        return with_times(given.events, (times[0], times[1]), (START, END))
+    table: pa.Table = given.events
+    for name, time in zip((START, END), times, strict=True):
+        if name not in columns:
+            table = table.append_column(name, table.column(time))
+    return table
+
+
+def _checked_label(query: AnyQuery, labels: Iterable[str]) -> str:
+    _, place = _named_streams(query)[0] if _named_streams(query) else ("", None)
+    if query.label is None:
+        raise LabelError(
+            "a query of a program needs a label",
+            place=place,
+            text=query.text,
+            remedy="Write it before the query, as in 'Name: PATTERN ...' or 'Name: SELECT ...'.",
+        )
+    if query.label in labels:
+        raise LabelError(
+            f"two queries of the program are labelled {query.label!r}",
+            place=place,
+            text=query.text,
+            remedy="Rename one of them.",
+        )
+    return query.label
+
+
+def _named_streams(query: AnyQuery) -> list[tuple[str, Place | None]]:
+    """Return the streams that a query names, with their places, in the order they are written."""
+    if isinstance(query, RelationalQuery):
+        return [(stream.name, stream.place) for stream in query.streams]
+    return [(event.type, event.place) for event in events(query.pattern) if event.type is not None]
+
+
+def _every_event_counts(query: Query) -> bool:
+    """Say whether events of types that a query does not name can change its result."""
+    counted = query.window is not None and query.window.kind is WindowKind.EVENTS
+    admitted = any(event.type is None for event in events(query.pattern))
+    return counted or admitted or query.strategy in _CONTIGUOUS

@@ -1,0 +1,347 @@
+"""Host side of the automaton kernel: room, states on demand, limits, saved runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from fyke.engine.conditions.program import Program
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arena import make_world, pack_world
+from fyke.engine.kernels.arrays import BINDING_BYTES, NUMBER, Array, Data, Matches, Runs
+from fyke.engine.kernels.automaton.backtrack import run_backtrack
+from fyke.engine.kernels.automaton.breadth_first import run_automaton
+from fyke.engine.kernels.automaton.graphs import GRAPH_SIZE, write_graphs
+from fyke.engine.kernels.automaton.match_buffer import NEVER, rebase_positions, release_nodes
+from fyke.engine.kernels.automaton.matches import write_matches
+from fyke.engine.limits import LimitReached
+from fyke.engine.matchset import MatchSet, no_matches
+from fyke.engine.output.graphs import GraphSet
+from fyke.engine.state import Counters, RunState
+from fyke.language.ast import WindowKind
+from fyke.limits import Limits
+
+_RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 1 << 15, 1 << 16, 64, 1 << 15
+_FOUND, _PIECE = 1 << 12, 1 << 20
+_NODE_BYTES = 8 * L.NODE_SIZE
+
+
+@dataclass(slots=True)
+class Feed:
+    """What a call reads: segments as the kernel wants them, the end of input, and how far time has come.
+
+    ``read_to`` and ``graphs`` are what the call leaves.
+    """
+
+    segments: Array
+    flush: bool
+    now: int
+    read_to: Array = field(init=False)  # by segment: the first event that is not read yet
+    graphs: list[GraphSet] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.read_to = self.segments[:, 2]
+
+
+class _Found:
+    """Matches taken out of the kernel's arrays."""
+
+    def __init__(self) -> None:
+        self.count = self.bindings = 0
+        self.pieces: list[tuple[Matches, int, int]] = []
+
+    def append(self, matches: Matches, count: int, bindings: int) -> None:
+        """Take over what the kernel has written, with the arrays."""
+        self.pieces.append((matches, count, bindings))
+        self.count += count
+        self.bindings += bindings
+
+    def matches(self) -> MatchSet:
+        """Return them as one set."""
+        if self.count == 0:
+            return no_matches()
+        offsets, base = [np.zeros(1, np.int64)], 0
+        for piece, count, filled in self.pieces:
+            offsets.append(piece.offsets[1 : count + 1] + base)
+            base += filled
+        positions = [piece.positions[:filled] for piece, _, filled in self.pieces]
+        variables = [piece.variables[:filled] for piece, _, filled in self.pieces]
+        joined = (_joined(positions), _joined(variables), np.concatenate(offsets))
+        return MatchSet(*joined, np.zeros(self.count, NUMBER))
+
+
+def _joined(arrays: list[Array]) -> Array:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+class AutomatonCall:
+    """One call of the kernel for one alternative, resumed until all its events are read."""
+
+    def __init__(
+        self,
+        program: Program,
+        ranks: dict[str, int],
+        data: Data,
+        limits: Limits,
+        *,
+        compressed: bool = False,
+    ) -> None:
+        self.compressed = compressed
+        self.graphs: list[GraphSet] = []
+        self.program, self.ranks, self.data, self.limits = program, ranks, data, limits
+        self.most_nodes = max(1, limits.buffer_bytes // _NODE_BYTES)
+        self.cursor = np.zeros(L.CURSOR_SIZE, np.int64)
+        self.counters = Counters()
+        self.matches = _room_for(1, 0)
+        self.found = _Found()
+        self.longest = _LONGEST
+        self.heads = np.zeros(_HEADS, np.int64)
+        self.path, self.branches = np.zeros(_LONGEST, np.int64), np.zeros(_LONGEST, np.int64)
+        self.cursor[L.CURSOR_NODE] = L.FRESH
+        self.cursor[L.CURSOR_COUNTED_OF] = -2
+        self.loaded, self.saved, self.runs = self._rows(1), self._rows(1), self._rows(_RUNS)
+        self.nodes = np.zeros((1, L.NODE_SIZE), np.int64)
+        self._pack()
+
+    def _pack(self) -> None:
+        self.code, self.constants = self.program.pack(self.ranks)
+        self.packed = self.written = self.program.sizes()
+
+    def _rows(self, count: int) -> Runs:
+        return Runs(
+            np.zeros((count, self.program.run_integers), np.int64),
+            np.zeros((count, self.program.run_floats), np.float64),
+        )
+
+    def world(self, segments: Array, matches: Matches) -> Any:
+        """Return everything the kernels work on, as they want it.
+
+        The arrays must be kept alive by the caller while a kernel runs: ``self`` does.
+        """
+        variables, depth = len(self.program.everything), self.program.compiler.depth + 1
+        numbers, reals = self.program.run_integers, self.program.run_floats
+        limits = self.limits
+        bounds = np.array([limits.runs, self.most_nodes, limits.steps, limits.matches], np.int64)
+        self.held = make_world(
+            self.code, self.constants, *self.data, *self.runs, self.nodes, *self.loaded, *self.saved,
+            *matches, np.ascontiguousarray(segments), self.cursor, bounds,
+            slots=np.zeros(4 * variables, np.int64),
+            lengths=np.zeros(variables, np.int64),
+            stack_i=np.zeros(depth, np.int64),
+            stack_f=np.zeros(depth, np.float64),
+            nulls=np.zeros(depth, np.uint8),
+            elements=np.zeros(self.longest, np.int64),
+            bounds=np.zeros(variables + 1, np.int64),
+            fill=np.zeros(variables + 1, np.int64),
+            places=np.zeros(variables + 1, np.int64),
+            before_i=np.zeros(numbers, np.int64),
+            before_f=np.zeros(reals, np.float64),
+            after_i=np.zeros(numbers, np.int64),
+            after_f=np.zeros(reals, np.float64),
+            kept_slots=np.zeros(4 * variables, np.int64),
+            kept_lengths=np.zeros(variables, np.int64),
+            heads=self.heads,
+            path=self.path,
+            branches=self.branches,
+            seen=np.full(_power_of_two(2 * len(self.runs.integers)), -1, np.int64),
+            ahead=np.zeros(variables, np.int64),
+        )  # fmt: skip
+        return pack_world(self.held)
+
+    def run(self, feed: Feed, before: RunState | None, places: Array) -> tuple[MatchSet, RunState]:
+        """Read the events of a feed, starting from saved runs; return matches and the runs to save."""
+        feed = replace(feed, segments=feed.segments.copy())
+        self._load(feed, before, places)
+        self.cursor[L.CURSOR_EVENT] = -1
+        world = self.world(feed.segments, self.matches)
+        while True:
+            status = self._search(world, feed)
+            world = self._write(world, feed)
+            if status == L.DONE:
+                break
+            if self._provide(status):
+                world = self.world(feed.segments, self.matches)
+        self.read_to = feed.segments[:, 1] if self.program.search == "robust" else feed.read_to
+        return self._finish()
+
+    def _search(self, world: Any, feed: Feed) -> int:
+        if self.program.search == "breadth_first":
+            return int(run_automaton(world, feed.flush, feed.now))
+        return int(run_backtrack(world, feed.flush, feed.now, self.program.search == "robust"))
+
+    def _write(self, world: Any, feed: Feed) -> Any:
+        """Read the matches noted so far out of the buffer; return the world, grown where it had to be."""
+        if self.compressed:
+            self._write_graphs(world)
+            return world
+        while (status := write_matches(world)) != L.DONE:
+            head = self.nodes[self.heads[self.cursor[L.CURSOR_HEAD]]]
+            if status == L.LIMIT_MATCHES:
+                raise LimitReached("matches", int(head[L.NODE_EVENT]))
+            if status == L.NEED_SCRATCH:
+                self.path = np.zeros(4 * head[L.NODE_DEPTH] + 4, np.int64)
+                self.branches = np.zeros(4 * head[L.NODE_UNIONS] + 4, np.int64)
+            else:
+                self._drain()
+                self.matches = _room_for(
+                    min(2 * len(self.matches.positions), _PIECE), int(head[L.NODE_DEPTH])
+                )
+            world = self.world(feed.segments, self.matches)
+        return world
+
+    def _write_graphs(self, world: Any) -> None:
+        """Take the matches noted so far out of the buffer as graphs."""
+        used = int(self.cursor[L.CURSOR_NODES])
+        marks, ways = np.zeros(used, np.int64), np.zeros(used, np.int64)
+        while self.cursor[L.CURSOR_HEADS]:
+            noted = int(self.cursor[L.CURSOR_HEADS])
+            nodes = np.empty((max(4 * used, _FOUND), GRAPH_SIZE), np.int64)
+            lasts, rows = np.empty(noted, np.int64), np.empty((noted, 4), np.int64)
+            filled = np.zeros(2, np.int64)
+            count = write_graphs(world, marks, ways, nodes, lasts, rows, filled)
+            rows = rows[:count]
+            self.graphs.append(
+                GraphSet(
+                    nodes[: filled[0]].copy(), rows[:, 1].copy(), lasts[: filled[1]],
+                    rows[:, 2].copy(), rows[:, 0].copy(), rows[:, 3].copy(),
+                )
+            )  # fmt: skip
+            self.found.bindings += int(filled[0]) * GRAPH_SIZE // 2
+            if self.found.bindings * BINDING_BYTES > self.limits.buffer_bytes:
+                raise LimitReached("buffer_bytes", int(rows[-1, 0]))
+
+    def _load(self, feed: Feed, before: RunState | None, places: Array) -> None:
+        """Take up saved runs, sorted by partition, with the positions their rows have now."""
+        self.nodes = np.zeros((_NODES, L.NODE_SIZE), np.int64)
+        feed.segments[:, 3:5] = 0
+        if before is not None and len(before.integers):
+            count = len(before.nodes)
+            self.nodes = np.zeros((max(_NODES, 2 * count), L.NODE_SIZE), np.int64)
+            self.nodes[:count] = before.moved_nodes(places)
+            integers = before.integers.copy()
+            rebase_positions(self.code, integers, len(integers), places)
+            segment = np.searchsorted(feed.segments[:, 0], integers[:, L.RUN_FIRST], side="right") - 1
+            order = np.argsort(segment, kind="stable")
+            self.loaded = Runs(integers[order], before.floats[order])
+            numbers = np.arange(len(feed.segments))
+            feed.segments[:, 3] = np.searchsorted(segment[order], numbers, side="left")
+            feed.segments[:, 4] = np.searchsorted(segment[order], numbers, side="right")
+            self.cursor[L.CURSOR_NODES] = count
+            self.cursor[L.CURSOR_LOADED] = len(integers)
+        self.matches = _room_for(_BINDINGS, 0)
+
+    def _drain(self) -> None:
+        """Take over the matches written so far, with the arrays they are in."""
+        count, bindings = int(self.cursor[L.CURSOR_MATCHES]), int(self.cursor[L.CURSOR_BINDINGS])
+        self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
+        if count == 0:
+            return
+        if (self.found.bindings + bindings) * BINDING_BYTES > self.limits.buffer_bytes:
+            raise LimitReached("buffer_bytes", int(self.matches.positions[bindings - 1]))
+        self.found.append(self.matches, count, bindings)
+
+    def _provide(self, status: int) -> bool:
+        """Give the kernel what it asks for, or raise the limit it has reached; say whether arrays changed."""
+        if status == L.NEED_STATE:
+            return self._add_state(int(self.cursor[L.CURSOR_DETAIL]))
+        elif status == L.NEED_RUNS:
+            self._grow_runs()
+        elif status == L.NEED_NODES:
+            return self._grow_nodes()
+        elif status == L.NEED_SAVED:
+            self.saved = self._larger(self.saved, 2 * len(self.saved.integers))
+        elif status == L.NEED_OUTPUT:
+            return False  # the noted matches have been written
+        elif status == L.NEED_SCRATCH:
+            self.longest *= 2
+        else:
+            limit = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_bytes", L.LIMIT_STEPS: "steps"}[status]
+            raise LimitReached(limit, int(self.held.segments[self.cursor[L.CURSOR_SEGMENT], 0]))
+        return True
+
+    def _add_state(self, state: int) -> bool:
+        """Build the transitions of a state; say whether the program had to be laid out anew."""
+        self.program.expand(state)
+        if self.program.add_state(state, self.code, self.packed, self.written):
+            self.written = self.program.sizes()
+            return False
+        self._pack()
+        return True
+
+    def _larger(self, runs: Runs, count: int) -> Runs:
+        grown = self._rows(count)
+        grown.integers[: len(runs.integers)] = runs.integers
+        grown.floats[: len(runs.floats)] = runs.floats
+        return grown
+
+    def _grow_runs(self) -> None:
+        waiting = int((self.loaded.integers.shape[0]) + 2)
+        old = len(self.runs.integers)
+        grown = self._larger(self.runs, min(max(2 * old, waiting), max(self.limits.runs, waiting)))
+        # The empty run stands in the last row.
+        grown.integers[-1], grown.floats[-1] = self.runs.integers[-1], self.runs.floats[-1]
+        self.runs = grown
+
+    def _grow_nodes(self) -> bool:
+        """Release what no run needs any more; make more room, and say so, if too little is free then."""
+        cursor = self.cursor
+        segment = self.held.segments[cursor[L.CURSOR_SEGMENT]]
+        event = min(int(cursor[L.CURSOR_EVENT]), int(segment[2]) - 1)
+        cursor[L.CURSOR_NODES_PEAK] = max(cursor[L.CURSOR_NODES_PEAK], cursor[L.CURSOR_NODES])
+        cursor[L.CURSOR_NODES] = kept = release_nodes(
+            self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, int(cursor[L.CURSOR_LIVE]),
+            self._oldest(event), self.saved.integers, int(cursor[L.CURSOR_SAVED]),
+            self.loaded.integers, int(segment[4]), int(cursor[L.CURSOR_LOADED]),
+        )  # fmt: skip
+        size = len(self.nodes)
+        if kept > size // 2:
+            nodes = np.zeros((min(2 * size, max(size, self.most_nodes)), L.NODE_SIZE), np.int64)
+            nodes[:kept] = self.nodes[:kept]
+            self.nodes = nodes
+            return True
+        return False
+
+    def _oldest(self, event: int) -> int:
+        """Return the least age that fits into one window with an event."""
+        settings, events = self.program.settings, self.data.events
+        if settings.window is None:
+            return -(2**63)
+        if settings.window_kind is WindowKind.EVENTS:
+            return int(events[L.EVENT_INDEX, event]) - settings.window + 1
+        return max(int(events[L.EVENT_END, event]) - settings.window, -(2**63))
+
+    def _finish(self) -> tuple[MatchSet, RunState]:
+        self._drain()
+        cursor, counters = self.cursor, self.counters
+        counters.condition_evaluations = int(cursor[L.CURSOR_EVALUATIONS])
+        counters.bindings_tried = int(cursor[L.CURSOR_TRIED])
+        counters.runs_created = int(cursor[L.CURSOR_CREATED])
+        counters.peak_runs = int(cursor[L.CURSOR_PEAK])
+        counters.runs_merged = int(cursor[L.CURSOR_MERGED])
+        counters.starts_skipped = int(cursor[L.CURSOR_SKIPPED])
+        counters.events_reread = int(cursor[L.CURSOR_REREAD])
+        counters.buffer_peak = int(max(cursor[L.CURSOR_NODES_PEAK], cursor[L.CURSOR_NODES])) * _NODE_BYTES
+        counters.intermediate_matches = self.found.count
+        saved = int(cursor[L.CURSOR_SAVED])
+        kept = release_nodes(
+            self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, 0, NEVER,
+            self.saved.integers, saved, self.loaded.integers, 0, 0,
+        )  # fmt: skip
+        runs = RunState(
+            self.saved.integers[:saved].copy(),
+            self.saved.floats[:saved].copy(),
+            self.nodes[:kept].copy(),
+        )
+        return self.found.matches(), runs
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()
+
+
+def _room_for(bindings: int, deepest: int) -> Matches:
+    """Return arrays for that many bindings, and for one match of that depth at least."""
+    size = max(bindings, 2 * deepest + 2)
+    return Matches(np.empty(size, np.int64), np.empty(size, NUMBER), np.zeros(size // 2 + 2, np.int64))

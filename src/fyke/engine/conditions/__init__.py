@@ -1,0 +1,1 @@
+"""Conditions as data: compiled for the kernels, or evaluated by Arrow."""

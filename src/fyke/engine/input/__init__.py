@@ -1,0 +1,1 @@
+"""Rows of events to the arrays the kernels read."""

@@ -1,0 +1,170 @@
+"""Derived Arrow columns to the arrays kernels read: integers, floats, lists, and which are null."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fyke.engine.conditions.compile import ColumnUse
+from fyke.engine.input.single_array import one_array
+from fyke.engine.kernels.arrays import Array, Data
+from fyke.errors import InputError, TypeClashError
+from fyke.language.ast import Duration, Expression, walk
+from fyke.logical.kinds import Kind, kind_of
+from fyke.logical.schema import NANOSECONDS
+from fyke.plan.plan import Plan
+from fyke.plan.pushdown import physical
+
+_INTEGER_KINDS = (Kind.INTEGER, Kind.BOOLEAN, Kind.NULL)
+
+
+def column_uses(plan: Plan) -> tuple[dict[str, ColumnUse], int, int]:
+    """Decide where each derived column lives; return that, the tick of times and the scale of decimals."""
+    types = plan.types
+    decimals = [kind for kind in types.values() if pa.types.is_decimal(kind)]
+    scale = max((kind.scale for kind in decimals), default=0)
+    exact = all(kind.precision + scale - kind.scale <= 18 for kind in decimals)
+    uses: dict[str, ColumnUse] = {}
+    counts = {"i": 0, "f": 0, "list": 0}
+    for derived in plan.pushed.derived:
+        kind = kind_of(types[derived.name])
+        store = "f" if kind is Kind.FLOAT or (kind is Kind.DECIMAL and not exact) else "i"
+        if kind is Kind.LIST:
+            store = "list"
+        if kind in (Kind.STRUCT, Kind.OTHER):
+            raise TypeClashError(
+                f"{types[derived.name]} cannot be compared across events",
+                text=plan.pushed.analysed.query.text,
+                remedy="Use one of its fields.",
+            )
+        if store == "f":
+            kind = Kind.FLOAT
+        uses[derived.name] = ColumnUse(store, counts[store], kind, scale if kind is Kind.DECIMAL else None)
+        counts[store] += 1
+    return uses, time_tick(plan), scale
+
+
+def time_tick(plan: Plan) -> int:
+    """Return the nanoseconds of one tick: microseconds, unless something is finer."""
+    expressions: list[Expression] = [c.expression for a in plan.pushed.alternatives for c in a.conditions]
+    fine = any(
+        isinstance(node, Duration) and node.nanoseconds % 1000 for each in expressions for node in walk(each)
+    )
+    temporal = (pa.types.is_timestamp, pa.types.is_duration)
+    fine |= any(test(kind) and kind.unit == "ns" for kind in plan.types.values() for test in temporal)
+    return 1 if fine else 1000
+
+
+def encode(
+    table: pa.Table,
+    plan: Plan,
+    uses: Mapping[str, ColumnUse],
+    tick: int,
+    events: Array,
+    literals: Collection[str],
+) -> tuple[Data, dict[str, int]]:
+    """Return the arrays of a prepared batch and the ranks of string literals among its strings."""
+    rows = table.num_rows
+    stores = [use.store for use in uses.values()]
+    cols_i = np.zeros((max(1, stores.count("i")), rows), np.int64)
+    cols_f = np.zeros((max(1, stores.count("f")), rows), np.float64)
+    valid_i, valid_f = np.ones(cols_i.shape, np.uint8), np.ones(cols_f.shape, np.uint8)
+    lists = np.zeros((max(1, stores.count("list")), rows + 1), np.int64)
+    values: list[Array] = []
+    arrays = {d.name: _plain(one_array(table.column(physical(d)))) for d in plan.pushed.derived}
+    domain = _string_domain([a for a in arrays.values() if _is_text(a)], literals)
+    for name, use in uses.items():
+        array = arrays[name]
+        if use.store == "list":
+            lists[use.number], flat = _list_offsets(array, sum(map(len, values)))
+            values.append(flat)
+            continue
+        target, valid = (cols_i, valid_i) if use.store == "i" else (cols_f, valid_f)
+        if array.null_count:
+            valid[use.number] = array.is_valid().to_numpy(zero_copy_only=False)
+        target[use.number] = _numbers(array, use, tick, domain)
+    flat_values = np.concatenate(values) if values else np.zeros(1)
+    ranks = {text: _rank(domain, text) for text in literals}
+    data = Data(events, cols_i, cols_f, valid_i, valid_f, lists, flat_values, np.zeros(1, np.int64))
+    return data, ranks
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+
+
+def _is_text(array: pa.Array) -> bool:
+    return kind_of(array.type) in (Kind.STRING, Kind.BINARY)
+
+
+def _string_domain(arrays: list[pa.Array], literals: Collection[str]) -> pa.Array:
+    """Return all strings that conditions over several events compare, sorted by their bytes, each once."""
+    if not arrays and not literals:
+        return pa.array([], pa.large_binary())
+    parts = [array.cast(pa.large_binary()).unique() for array in arrays]
+    parts.append(pa.array([text.encode() for text in literals], pa.large_binary()))
+    distinct = pa.concat_arrays(parts).unique().drop_null()
+    return distinct.take(pc.sort_indices(distinct))
+
+
+def _rank(domain: pa.Array, text: str) -> int:
+    return int(pc.index_in(pa.scalar(text.encode(), pa.large_binary()), domain).as_py())
+
+
+def _numbers(array: pa.Array, use: ColumnUse, tick: int, domain: pa.Array) -> Array:
+    if use.store == "f":
+        return np.asarray(array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False))
+    if use.kind in (Kind.STRING, Kind.BINARY):
+        ranks = pc.index_in(array.cast(pa.large_binary()), domain)
+    elif use.kind is Kind.DECIMAL:
+        ranks = _unscaled(array, use.scale or 0)
+    elif use.kind in _INTEGER_KINDS:
+        ranks = array.cast(pa.int64())
+    else:
+        ranks = _ticks(array, tick)
+    return np.asarray(ranks.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
+
+
+def _unscaled(array: pa.Array, scale: int) -> pa.Array:
+    wide = array.cast(pa.decimal128(38, scale))
+    words = np.frombuffer(wide.buffers()[1], np.int64).reshape(-1, 2)[
+        wide.offset : wide.offset + len(wide), 0
+    ]
+    return pa.array(words, mask=wide.is_null().to_numpy(zero_copy_only=False))
+
+
+def _ticks(array: pa.Array, tick: int) -> pa.Array:
+    """Return timestamps, dates and durations as integers of one tick."""
+    unit = "ns" if tick == 1 else "us"
+    try:
+        if pa.types.is_date(array.type):
+            array = array.cast(pa.timestamp(unit))
+        if pa.types.is_timestamp(array.type):
+            return array.cast(pa.timestamp(unit, tz=array.type.tz)).cast(pa.int64())
+        return array.cast(pa.duration(unit)).cast(pa.int64())
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"a time does not fit into 64 bits of {NANOSECONDS and unit}: {error}",
+            remedy="Cast the time columns of the conditions to microseconds.",
+        ) from error
+
+
+def _list_offsets(array: pa.Array, base: int) -> tuple[Array, Array]:
+    """Return where each list begins in the flat values, whose numbers are floats.
+
+    A list that is null, or has a null in it, is empty: there is no correlation with it either way.
+    """
+    lists = array.cast(pa.large_list(pa.float64()))
+    lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    flat = lists.flatten()
+    values = np.asarray(flat.fill_null(0.0).to_numpy(zero_copy_only=False), np.float64)
+    if flat.null_count:
+        owner = np.repeat(np.arange(len(lengths)), lengths)
+        damaged = np.zeros(len(lengths), bool)
+        damaged[owner[flat.is_null().to_numpy(zero_copy_only=False)]] = True
+        values, lengths = values[~damaged[owner]], np.where(damaged, 0, lengths)
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64) + base
+    return offsets, values

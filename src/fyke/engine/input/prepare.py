@@ -1,0 +1,262 @@
+"""A table of events to a prepared batch: roles and derived columns, computed by Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fyke.engine.conditions.evaluate import Column, evaluate
+from fyke.engine.input.near_anchors import near_anchors
+from fyke.engine.input.order import times
+from fyke.engine.input.single_array import one_array
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.input.type_names import list_players, look_up, match_names
+from fyke.errors import InputError
+from fyke.language.ast import Expression, Reference, Strategy, walk
+from fyke.plan.anchors import Anchors
+from fyke.plan.plan import ROLES, every_row_counts
+from fyke.plan.pushdown import Pushed, physical
+
+_PLAIN = {
+    pa.string_view(): pa.string(),
+    pa.binary_view(): pa.binary(),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+}
+
+
+def in_plain_types(table: pa.Table) -> pa.Table:
+    """Return the table in types that all of Arrow's functions take; the values are the same.
+
+    Raises
+    ------
+    InputError
+        If a column has a type, or has one in it, for which there is no such type.
+    """
+    fields = [_plain(field) for field in table.schema]
+    for field in fields:
+        if _is_odd(field.type):
+            raise InputError(
+                f"Fyke cannot take the column {field.name!r} of type {field.type}",
+                remedy="Drop or cast it before matching.",
+            )
+    return table.cast(pa.schema(fields)) if fields != list(table.schema) else table
+
+
+def _plain(field: pa.Field) -> pa.Field:
+    kind = field.type
+    if pa.types.is_struct(kind):
+        return field.with_type(pa.struct([_plain(kind.field(i)) for i in range(kind.num_fields)]))
+    if pa.types.is_list(kind):
+        return field.with_type(pa.list_(_plain(kind.value_field)))
+    if pa.types.is_large_list(kind):
+        return field.with_type(pa.large_list(_plain(kind.value_field)))
+    return field.with_type(_PLAIN.get(kind, kind))
+
+
+def _is_odd(kind: pa.DataType) -> bool:
+    if pa.types.is_run_end_encoded(kind) or pa.types.is_union(kind) or pa.types.is_interval(kind):
+        return True
+    inner = (kind.field(i).type for i in range(kind.num_fields))
+    return any(each in _PLAIN or _is_odd(each) for each in inner)
+
+
+@dataclass(frozen=True, slots=True)
+class _Types:
+    """Event types as numbers of the values in a dictionary; -1 is none.  ``given``: the same, of Arrow."""
+
+    codes: Array
+    dictionary: pa.Array
+    given: pa.DictionaryArray | None = None
+
+    def codes_of(self, name: str) -> list[int]:
+        """Return the numbers of a type: a dictionary that was given may have it more than once."""
+        values = self.dictionary.to_pylist()
+        return [code for code, value in enumerate(values) if value is not None and str(value) == name]
+
+    def array(self, rows: Array | None) -> pa.DictionaryArray:
+        """Return the types of some rows, None for all, for Arrow."""
+        if self.given is not None:
+            return self.given if rows is None else self.given.take(pa.array(rows))
+        codes = self.codes if rows is None else self.codes[rows]
+        missing = codes < 0
+        indices = pa.array(codes, mask=missing if bool(missing.any()) else None)
+        return pa.DictionaryArray.from_arrays(indices, self.dictionary)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Say whether a column of types holds texts: only those are the same as numbers and their names."""
+    return bool(pa.types.is_string(kind) or pa.types.is_dictionary(kind))
+
+
+def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
+    """Return the types of the derived columns, learnt from a table without rows."""
+    columns: Mapping[str, pa.DataType] = pushed.analysed.schema.columns
+    nothing = pa.table({name: pa.array([], kind) for name, kind in columns.items()})
+    return {derived.name: _derive(nothing, derived.expression).type for derived in pushed.made}
+
+
+def prepare(
+    table: pa.Table, pushed: Pushed, *, whole_input: bool = False, anchors: Anchors | None = None
+) -> pa.Table:
+    """Return the prepared batch of a table: needed attributes, roles, derived columns.
+
+    Rows that can play no role are left out where they do not matter ([S] 5.2.1), and so are rows
+    that are in no partition.  Where times are equal every column has a say in the processing order,
+    so all come along, unless this is the ``whole_input`` and no two times are equal.  Then rows too far
+    from any event that a match must have, given its ``anchors``, are left out as well.
+    """
+    schema = pushed.analysed.schema
+    ends = times(table.column(schema.end))
+    distinct = whole_input and _all_different(ends)
+    types = _encoded_types(table, pushed, ordered=distinct)
+    relevant, roles = _players(table, types, pushed)
+    ends = ends if relevant is None else ends[relevant]
+    if whole_input and anchors is not None:
+        near = near_anchors(ends, roles, anchors)
+        if near is not None:
+            relevant, roles, ends = near if relevant is None else relevant[near], roles[near], ends[near]
+    if whole_input and not distinct and relevant is not None:
+        distinct = _all_different(ends)
+    carried = dict.fromkeys(pushed.needed)
+    if not distinct:
+        carried |= dict.fromkeys(schema.order_columns())
+    mentioned, numbered = _mentioned(pushed), None
+    texts = schema.type_column is not None and _is_text(table.schema.field(schema.type_column).type)
+    if whole_input and types is not None and texts and schema.type_column not in mentioned:
+        numbered = schema.type_column  # numbers move faster than strings; the result turns them back
+    if relevant is not None:
+        used = dict.fromkeys(name for name in (*carried, *mentioned) if name != numbered)
+        table = table.select(list(used)).take(pa.array(relevant))
+    columns = {name: table.column(name) for name in carried if name != numbered}
+    if types is not None and numbered in carried:
+        columns = {name: columns.get(name) for name in carried}
+        columns[numbered] = pa.chunked_array([types.array(relevant)])
+    columns[ROLES] = pa.chunked_array([pa.array(roles)])
+    for derived in pushed.made:
+        name = physical(derived)
+        if name not in columns:
+            columns[name] = pa.chunked_array([_derive(table, derived.expression)])
+    return pa.table(columns)
+
+
+def _players(table: pa.Table, types: _Types | None, pushed: Pushed) -> tuple[Array | None, Array]:
+    """Return the positions of the rows that must reach the engine, None if all must, and their roles."""
+    by_name = types is not None and all(role.type and not role.conditions for role in pushed.roles)
+    split = any(table.column(name).null_count for name in pushed.split)
+    if not by_name or types is None or split or every_row_counts(pushed):
+        roles = _roles(table, types, pushed)
+        relevant = _relevant(table, roles, pushed)
+        return relevant, roles if relevant is None else roles[relevant]
+    positions, roles = (np.empty(len(types.codes) + 1, np.int64) for _ in range(2))
+    count = list_players(types.codes, _roles_by_type(types, pushed)[0], positions, roles)
+    return None if count == len(types.codes) else positions[:count], roles[:count]
+
+
+def _relevant(table: pa.Table, roles: Array, pushed: Pushed) -> Array | None:
+    """Return the positions of the rows that must reach the engine; None if all must."""
+    keep = np.ones(len(roles), bool) if every_row_counts(pushed) else roles != 0
+    if pushed.analysed.form.strategy is not Strategy.STRICT:
+        for name in pushed.split:
+            if table.column(name).null_count:
+                keep &= table.column(name).is_valid().to_numpy()
+    return None if keep.all() else np.flatnonzero(keep)
+
+
+def _all_different(ends: Array) -> bool:
+    if bool((ends[1:] > ends[:-1]).all()):
+        return True
+    ends = np.sort(ends)
+    return bool((ends[1:] != ends[:-1]).all())
+
+
+def _mentioned(pushed: Pushed) -> set[str]:
+    nodes = (node for derived in pushed.made for node in walk(derived.expression))
+    return {node.path[0] for node in nodes if isinstance(node, Reference)}
+
+
+def _derive(table: pa.Table, expression: Expression) -> pa.Array:
+    value = evaluate(expression, lambda node: _column(table, node))
+    return value if isinstance(value, pa.Array) else pa.repeat(value, table.num_rows)
+
+
+def _column(table: pa.Table, node: Expression) -> Column | None:
+    if not isinstance(node, Reference):
+        return None
+    array = one_array(table.column(node.path[0]))
+    for name in node.path[1:]:
+        array = pc.struct_field(array, name)
+    return array
+
+
+def _encoded_types(table: pa.Table, pushed: Pushed, *, ordered: bool) -> _Types | None:
+    """Return the event types as numbers; types that no one will look at may be null.
+
+    Of rows without a role the type matters only if rows stay unless filtered, and then only to bring
+    rows of one time into order: not if times alone have ``ordered`` all.
+    """
+    type_column = pushed.analysed.schema.type_column
+    if type_column is None:
+        return None
+    column = one_array(table.column(type_column))
+    if not isinstance(column, pa.DictionaryArray):
+        column = column.cast(pa.string())
+        names = list(dict.fromkeys(role.type for role in pushed.roles))
+        if (not every_row_counts(pushed) or ordered) and None not in names:
+            # Comparing with a few names is faster than telling all apart.
+            dictionary = pa.array(names, pa.string())
+            codes = np.empty(len(column), np.int32)
+            match_names(*_bytes_of(column), *_bytes_of(dictionary), codes)
+            if column.null_count:
+                codes[column.is_null().to_numpy(zero_copy_only=False)] = -1
+            return _Types(codes, dictionary)
+        column = column.dictionary_encode()
+    indices = column.indices.cast(pa.int32()).fill_null(-1)
+    return _Types(indices.to_numpy(zero_copy_only=False), column.dictionary, column)
+
+
+def _bytes_of(strings: pa.Array) -> tuple[Array, Array]:
+    """Return the offsets and the bytes of strings."""
+    strings = pa.concat_arrays([strings]) if strings.offset else strings
+    offsets = np.frombuffer(strings.buffers()[1], np.int32)[: len(strings) + 1]
+    data = strings.buffers()[2]
+    return offsets, np.frombuffer(data if data else b"\0", np.uint8)
+
+
+def _roles(table: pa.Table, types: _Types | None, pushed: Pushed) -> Array:
+    """Return, as bits, the roles each row can play."""
+    by_type, everywhere = _roles_by_type(types, pushed)
+    roles = np.zeros(table.num_rows, np.int64)
+    if types is not None:
+        look_up(types.codes, by_type, roles)
+    if everywhere:
+        roles |= everywhere
+    for role in pushed.roles:
+        if not role.conditions:
+            continue
+        holds = np.ones(table.num_rows, bool)
+        if role.type is not None and types is not None:
+            holds = np.isin(types.codes, types.codes_of(role.type))
+        for condition in role.conditions:
+            truth = _derive(table, condition)
+            holds &= pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
+        np.bitwise_or(roles, 1 << role.bit, out=roles, where=holds)
+    return np.asarray(roles)
+
+
+def _roles_by_type(types: _Types | None, pushed: Pushed) -> tuple[Array, int]:
+    """Return, as bits, the roles that rows of a type can play whatever else they hold, and those of all."""
+    by_type = np.zeros(1 if types is None else len(types.dictionary) + 1, np.int64)
+    everywhere = 0
+    for role in pushed.roles:
+        if role.conditions:
+            continue
+        if types is None or role.type is None:
+            everywhere |= 1 << role.bit
+        else:
+            by_type[types.codes_of(role.type)] |= 1 << role.bit
+    return by_type, everywhere

@@ -1,0 +1,119 @@
+"""Absences in a lazy search, checked at the first chance ([L] 4.4.2).
+
+An absence of one event is a scan of its candidates between the bound neighbours.  One that takes
+several events is decided by the search of :mod:`fyke.engine.kernels.selection.absence`, on the program of its
+alternative and on those events that are bound so far.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arena import enter
+from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.lazy import layout as Z
+from fyke.engine.kernels.lazy.bind import compares, narrow, tests_hold
+from fyke.engine.kernels.selection.absence import between, can_add
+
+
+@jit
+def is_there(w, level, lack, candidate, position):
+    """Say whether an event is what an absence forbids beside the bound events."""
+    v = w.plan[lack + Z.LACK_VARIABLE]
+    for k in range(w.plan[lack + Z.LACK_FAST], w.plan[lack + Z.LACK_FAST_END]):
+        fast = w.plan[Z.PLAN_FAST] + k * Z.FAST_SIZE
+        old = w.keys[w.plan[fast + Z.FAST_OLD] + w.chosen[w.plan[fast + Z.FAST_OTHER]]]
+        new = w.keys[w.plan[fast + Z.FAST_NEW] + candidate]
+        w.cursor[Z.SEEK_EVALUATIONS] += 1
+        if not compares(w.plan[fast + Z.FAST_OPERATOR], new, old):
+            return False
+    low, high = w.events[L.EVENT_LOW, position], w.events[L.EVENT_HIGH, position]
+    if not w.plan[Z.PLAN_POINTS]:
+        lists = w.plan[Z.PLAN_LIST]
+        for at in range(lists + w.plan[lack + Z.LACK_BEFORE], lists + w.plan[lack + Z.LACK_BEFORE_END]):
+            if w.events[L.EVENT_HIGH, w.slots[4 * w.plan[at] + L.SLOT_LAST]] >= low:
+                return False
+        for at in range(lists + w.plan[lack + Z.LACK_AFTER], lists + w.plan[lack + Z.LACK_AFTER_END]):
+            if high >= w.events[L.EVENT_LOW, w.slots[4 * w.plan[at] + L.SLOT_FIRST]]:
+                return False
+    for k in range(level + 1):
+        if w.levels[k, Z.POSITION] == position:
+            return False
+    first, last = w.plan[lack + Z.LACK_CHECKS], w.plan[lack + Z.LACK_CHECKS_END]
+    if first == last:
+        return True
+    w.lengths[v] = 1
+    for slot in (L.SLOT_CURRENT, L.SLOT_FIRST, L.SLOT_LAST):
+        w.slots[4 * v + slot] = position
+    holds = tests_hold(w, level, first, last, 1, 0)
+    w.lengths[v] = 0
+    return holds
+
+
+@jit
+def nothing_forbidden(w, level, row):
+    """Check the absences that a step decides ([L] 4.4.2): none of their events may be there."""
+    bound = w.levels[level, Z.BOUND]
+    for k in range(w.plan[row + Z.STEP_ABSENCES], w.plan[row + Z.STEP_ABSENCES_END]):
+        lack = w.plan[Z.PLAN_ABSENCES] + k * Z.LACK_SIZE
+        if w.plan[lack + Z.LACK_NEEDS] & ~bound:
+            continue
+        w.cursor[Z.SEEK_ABSENCES] += 1
+        lists = w.plan[Z.PLAN_LIST]
+        low, high = narrow(
+            w,
+            lists + w.plan[lack + Z.LACK_BEFORE],
+            lists + w.plan[lack + Z.LACK_BEFORE_END],
+            lists + w.plan[lack + Z.LACK_AFTER],
+            lists + w.plan[lack + Z.LACK_AFTER_END],
+            np.int64(0),
+            w.cursor[Z.SEEK_END],
+        )
+        if low >= high:
+            continue
+        role = w.plan[lack + Z.LACK_ROLE]
+        for candidate in range(w.ranks[role, low], w.ranks[role, high]):
+            w.cursor[Z.SEEK_MEMORY] += 1
+            position = w.candidates[w.plan[lack + Z.LACK_CANDIDATES] + candidate]
+            if is_there(w, level, lack, candidate, position):
+                return False
+    return True
+
+
+@jit
+def several_are_there(w, beside, level, entry):
+    """Say whether the bound events leave what an absence of several events forbids.
+
+    Its events lie between bound ones, so only rows between the first and the last of these are looked
+    at.  A search that has used up its budget says yes; the caller stops then.
+    """
+    steps, numbers = w.plan[Z.PLAN_STEPS], w.plan[Z.PLAN_LIST] + w.plan[entry + Z.SEVERAL_NUMBERS]
+    first = last = w.levels[level, Z.POSITION]
+    for k in range(level + 1):
+        position = w.levels[k, Z.POSITION]
+        w.added[k, 0] = position
+        w.added[k, 1] = w.plan[numbers + w.plan[steps + w.levels[k, Z.STEP] * Z.STEP_SIZE + Z.STEP_VARIABLE]]
+        first, last = min(first, position), max(last, position)
+    own = enter(beside[w.plan[entry + Z.SEVERAL_WORLD]])
+    absence = w.plan[entry + Z.SEVERAL_ABSENCE]
+    whole = (first + 1, last)
+    rows = between(own, absence, w.added, level + 1, first + 1, last)
+    left = w.budget[0]
+    there = can_add(own, absence, rows, whole, w.added, level + 1, w.frames, w.budget)
+    w.cursor[Z.SEEK_MEMORY] += left - w.budget[0]
+    return there or w.budget[0] < 0
+
+
+@jit
+def nothing_together_forbidden(w, beside, level, row):
+    """Check the absences of several events that a step decides: they may not be there together."""
+    bound = w.levels[level, Z.BOUND]
+    for k in range(w.plan[row + Z.STEP_SEVERAL], w.plan[row + Z.STEP_SEVERAL_END]):
+        entry = w.plan[Z.PLAN_SEVERAL] + k * Z.SEVERAL_SIZE
+        if w.plan[entry + Z.SEVERAL_NEEDS] & ~bound:
+            continue
+        w.cursor[Z.SEEK_ABSENCES] += 1
+        if several_are_there(w, beside, level, entry):
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""The engines that store events and bind the rarest first ([L])."""

@@ -1,0 +1,303 @@
+"""Host side of the lazy engines: evaluation order, one call of the kernel, room, limits ([L] 4, 5, 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fyke.engine.automaton.call import AutomatonCall, Feed
+from fyke.engine.conditions.program import Program, Settings
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arena import World, make_world, pack_world, pack_worlds
+from fyke.engine.kernels.arrays import NUMBER, Array, Data, Matches
+from fyke.engine.kernels.lazy import layout as Z
+from fyke.engine.kernels.lazy.search import run_lazy, run_lazy_counting
+from fyke.engine.kernels.lazy.subsets import BLOCKS
+from fyke.engine.kernels.selection.absence import FRAME_SIZE
+from fyke.engine.lazy.steps import LazyCompiler, Step, share
+from fyke.engine.lazy.tables import Keys, PlanTables, find_candidates, find_reach
+from fyke.engine.lazy.tally import TallyArrays
+from fyke.engine.limits import LimitReached
+from fyke.engine.matchset import MatchSet
+from fyke.engine.state import Counters
+from fyke.errors import CountTooLargeError
+from fyke.language.ast import WindowKind
+from fyke.limits import Limits
+from fyke.logical.normal_form import Alternative
+from fyke.plan.chain_order import chain_order
+from fyke.plan.counting import unbounded_groups
+
+_LEVELS, _BINDINGS = 64, 1 << 18
+_FITS = 256  # candidates that are looked at together
+_SLICE_WINDOWS = 16  # of a tree: a slice costs one window that is looked at twice
+
+
+@dataclass(frozen=True, slots=True)
+class LazySettings:
+    """What a plan says about a lazy search."""
+
+    tree: bool
+    order: tuple[str, ...] | None
+    first_chance: bool
+    points: bool
+    limits: Limits
+
+
+class LazySearch:
+    """The lazy search of one plan.  It holds no events: every call gets them."""
+
+    def __init__(
+        self,
+        alternatives: Sequence[Alternative],
+        programs: Sequence[Program],
+        settings: Settings,
+        names: Sequence[str],
+        lazy: LazySettings,
+    ) -> None:
+        self.alternatives, self.settings, self.lazy = alternatives, settings, lazy
+        self.compiler = LazyCompiler(alternatives, programs, settings, names, lazy.first_chance)
+        self.roles = self.compiler.roles
+        self.window_kind = L.WINDOW_NONE
+        if settings.window is not None and settings.window_kind is not None:
+            events = settings.window_kind is WindowKind.EVENTS
+            self.window_kind = L.WINDOW_EVENTS if events else L.WINDOW_TIME
+
+    def decided_early(self, number: int) -> tuple[int, ...]:
+        """Return the absences of an alternative that the search itself checks."""
+        return self.compiler.early[number]
+
+    def call(
+        self, feed: Feed, data: Data, ranks: dict[str, int], tally: TallyArrays | None = None
+    ) -> LazyCall:
+        """Return a search through the new events of a feed; with a tally, matches are only counted."""
+        subsets = tally is not None and tally.subsets
+        used = [
+            bit
+            for number, each in enumerate(self.alternatives)
+            for name, bit in self.roles[number].items()
+            if name in self._searched(number, each)
+        ]
+        candidates = find_candidates(data, used)
+        window = min(self.settings.window or 0, 2**63 - 1)
+        reach, distinct = find_reach(data, feed.segments, self.window_kind, window, self.lazy.points)
+        keys = Keys(candidates, self._window_share(reach, feed))
+        tables = PlanTables(candidates, keys, points=self.lazy.points, distinct=distinct)
+        if self.lazy.tree:
+            for number in range(len(self.alternatives)):
+                tables.add_tree(number, self.compiler.tree(number))
+        else:
+            chains = [self._chain(k, candidates.counts, subsets) for k in range(len(self.roles))]
+            tables.add_chains(share(chains, groups=not subsets))
+        tables.anchor_groups(self._anchored())
+        plan = tables.pack(
+            count_only=tally is not None,
+            accumulates=bool(self.compiler.program.compiler.accumulators),
+            slice_windows=_SLICE_WINDOWS if self.lazy.tree and self.window_kind != L.WINDOW_NONE else 0,
+            subsets=subsets,
+            tallies=[] if tally is None else tally.rows(self.compiler.program.number),
+        )
+        arrays = keys.arrays()
+        shared = {
+            "plan": plan, "candidates": candidates.positions, "ranks": candidates.ranks, "reach": reach,
+            "keys": arrays[0], "entries": arrays[1], "index_heads": arrays[2],
+        }  # fmt: skip
+        if tally is not None:
+            shared |= {"values_i": tally.integers, "values_f": tally.floats, "values_ok": tally.valid}
+        return LazyCall(self, feed, data, ranks, shared, tables.most_fast)
+
+    def _anchored(self) -> set[int]:
+        window = self.window_kind != L.WINDOW_NONE
+        anchored = [each for each in self.alternatives if unbounded_groups(each, window=window)]
+        numbers = self.compiler.program.number
+        return {numbers[v.name] for each in anchored for v in each.variables if v.group}
+
+    def _searched(self, number: int, alternative: Alternative) -> set[str]:
+        early = (absence.variables[0].name for absence in self.compiler.lacking(number))
+        return {*(variable.name for variable in alternative.variables), *early}
+
+    def _chain(self, number: int, counts: Mapping[int, int], subsets: bool) -> list[Step]:
+        alternative, roles = self.alternatives[number], self.roles[number]
+        rates = {variable.name: counts[roles[variable.name]] for variable in alternative.variables}
+        order = chain_order(alternative, rates, self.lazy.order, groups_in_sequence=subsets)
+        return self.compiler.chain(number, order)
+
+    def _window_share(self, reach: Array, feed: Feed) -> float:
+        """Return which part of the stream a window holds, from a few rows."""
+        rows = reach.shape[1] - 1
+        if rows == 0:
+            return 0.0
+        sample = np.arange(0, rows, max(1, rows // 64))
+        held = reach[Z.REACH_END, sample] - reach[Z.REACH_FIRST, sample]
+        part: float = held.sum() / len(sample) / rows
+        return part
+
+
+class LazyCall:
+    """One search through the new events, resumed until all matches have left."""
+
+    def __init__(
+        self,
+        search: LazySearch,
+        feed: Feed,
+        data: Data,
+        ranks: dict[str, int],
+        shared: dict[str, Array],
+        most_fast: int,
+    ) -> None:
+        self.program, self.limits = search.compiler.program, search.lazy.limits
+        self.feed, self.data, self.shared = feed, data, shared
+        self.code, self.constants = self.program.pack(ranks)
+        self.cursor = np.zeros(Z.SEEK_SIZE, np.int64)
+        self.cursor[Z.SEEK_SEGMENT] = self.cursor[Z.SEEK_LEVEL] = -1
+        self.cursor[Z.SEEK_ROOT] = 2**62
+        self.counts = np.zeros(len(feed.segments) + 1, np.int64)
+        self.tallies = int(shared["plan"][Z.PLAN_TALLY_COUNT])
+        self.tally_i = np.zeros((len(feed.segments) + 1, 2 * self.tallies + 1), np.int64)
+        self.tally_f = np.zeros((len(feed.segments) + 1, self.tallies + 1), np.float64)
+        self._make_subsets(1 if not shared["plan"][Z.PLAN_SUBSETS] else _LEVELS)
+        self.interval_width = most_fast * Z.INTERVAL_SIZE
+        self.longest = len(self.program.everything) + _LEVELS
+        self._make_levels()
+        self._make_output(_BINDINGS)
+        programs = [search.compiler.programs[number] for number in search.compiler.beside]
+        self.beside = [AutomatonCall(each, ranks, data, self.limits) for each in programs]
+        self.small = self._scratch() | self._absence_scratch(programs)
+        self._begin_accumulators()
+
+    def _make_levels(self) -> None:
+        longest = self.longest
+        self.levels = np.zeros((longest, Z.LEVEL_SIZE), np.int64)
+        self.intervals = np.zeros((longest, self.interval_width), np.int64)
+        self.kept_i = np.zeros((longest + 1, self.program.run_integers), np.int64)
+        self.kept_f = np.zeros((longest + 1, self.program.run_floats), np.float64)
+
+    def _make_subsets(self, width: int) -> None:
+        self.subset_i = np.zeros((BLOCKS + 6 * (1 + 2 * self.tallies), width), np.int64)
+        self.subset_f = np.zeros((max(1, 6 * self.tallies), width), np.float64)
+
+    def _make_output(self, bindings: int) -> None:
+        # In blocks: allocators keep what is freed in large pieces at hand for the next call.
+        places, numbers = np.empty((2, bindings), np.int64), np.empty((2, bindings), NUMBER)
+        self.out = dict(zip(("out_positions", "offsets"), places, strict=True))
+        self.out |= dict(zip(("out_variables", "out_alternative"), numbers, strict=True))
+        self.out["offsets"][0] = 0
+
+    def _scratch(self) -> dict[str, Array]:
+        variables, depth = len(self.program.everything), self.program.compiler.depth + 1
+        numbers, reals = self.program.run_integers, self.program.run_floats
+        sizes = {
+            "slots": 4 * variables, "kept_slots": 4 * variables, "lengths": variables,
+            "kept_lengths": variables,
+            "stack_i": depth, "bounds": variables + 1, "fill": variables + 1, "places": variables + 1,
+            "before_i": numbers, "after_i": numbers, "chosen": variables, "fits": _FITS,
+        }  # fmt: skip
+        scratch: dict[str, Array] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
+        scratch |= {"stack_f": np.zeros(depth), "before_f": np.zeros(reals), "after_f": np.zeros(reals)}
+        return {**scratch, "nulls": np.zeros(depth, np.uint8)}
+
+    def _absence_scratch(self, programs: Sequence[Program]) -> dict[str, Array]:
+        """Return the stack of a search for absences: room for the bound events, and for all as added ones."""
+        variables = max((len(each.everything) for each in programs), default=0)
+        most = 3 * variables + 4 + self.data.events.shape[1] if programs else 1
+        return {
+            "added": np.empty((most, 2), np.int64),
+            "frames": np.empty((most, FRAME_SIZE), np.int64),
+            "budget": np.full(1, self.limits.steps, np.int64),
+        }
+
+    def _worlds_beside(self, world: Any) -> Any:
+        """Return the worlds of the programs with absences of several events; if there are none, any."""
+        nothing = np.zeros(1, np.int64)
+        nothing_found = Matches(nothing, nothing.astype(NUMBER), nothing)
+        for call in self.beside:
+            call.longest = len(self.small["added"])
+        packed = [call.world(self.feed.segments, nothing_found) for call in self.beside]
+        return pack_worlds(packed or [world])
+
+    def _begin_accumulators(self) -> None:
+        """Empty the accumulators at the foot of the stack: of nothing there is no least, and no greatest."""
+        for acc in self.program.compiler.accumulators.values():
+            if acc.kind in (L.ACC_MIN, L.ACC_MAX):
+                self.kept_i[0, acc.slot] = -1
+
+    def _held(self) -> World:
+        """Return everything the kernel works on; ``self`` keeps the arrays alive."""
+        limits = np.array([0, 0, self.limits.steps], np.int64)
+        arrays: dict[str, Any] = {
+            **dict(zip(Data._fields, self.data, strict=True)),
+            **self.shared, **self.out, **self.small,
+            "program": self.code, "constants": self.constants, "segments": self.feed.segments,
+            "cursor": self.cursor, "limits": limits, "elements": np.zeros(self.longest, np.int64),
+            "prefix": np.zeros(2 * self.longest, np.int64), "levels": self.levels,
+            "intervals": self.intervals, "kept_i": self.kept_i, "kept_f": self.kept_f, "counts": self.counts,
+            "subset_i": self.subset_i, "subset_f": self.subset_f, "tally_i": self.tally_i,
+            "tally_f": self.tally_f,
+        }  # fmt: skip
+        self.held = make_world(**arrays)
+        return self.held
+
+    def chunks(self) -> Iterator[MatchSet]:
+        """Search; yield the matches in chunks of bounded size."""
+        self.feed.segments = np.ascontiguousarray(self.feed.segments)
+        world = pack_world(self._held())
+        beside = self._worlds_beside(world)
+        subsets = bool(self.shared["plan"][Z.PLAN_SUBSETS])
+        while True:
+            status = run_lazy_counting(world, beside) if subsets else run_lazy(world, beside)
+            if self.cursor[Z.SEEK_MATCHES]:
+                yield self._drain()
+                if status != L.DONE:  # the chunk has taken the arrays along
+                    self._make_output(len(self.out["out_positions"]))
+                    world = pack_world(self._held())
+            if self.cursor[Z.SEEK_WIDE]:
+                raise CountTooLargeError()
+            if status == L.DONE:
+                return
+            if status == L.LIMIT_STEPS:
+                raise LimitReached("steps", int(self.feed.segments[self.cursor[Z.SEEK_SEGMENT], 0]))
+            if status == L.NEED_SCRATCH:
+                self._grow()
+                world = pack_world(self._held())
+            elif self.longest >= len(self.out["out_positions"]):
+                self._make_output(2 * self.longest)
+                world = pack_world(self._held())
+
+    def _drain(self) -> MatchSet:
+        count, bindings = int(self.cursor[Z.SEEK_MATCHES]), int(self.cursor[Z.SEEK_BINDINGS])
+        self.cursor[Z.SEEK_MATCHES] = self.cursor[Z.SEEK_BINDINGS] = 0
+        return MatchSet(
+            self.out["out_positions"][:bindings],
+            self.out["out_variables"][:bindings],
+            self.out["offsets"][: count + 1],
+            self.out["out_alternative"][:count],
+        )
+
+    def _grow(self) -> None:
+        needed = int(self.cursor[Z.SEEK_DETAIL])
+        if needed:
+            self.cursor[Z.SEEK_DETAIL] = 0
+            totals = self.subset_i[:, 0].copy(), self.subset_f[:, 0].copy()
+            self._make_subsets(2 * needed)
+            self.subset_i[:, 0], self.subset_f[:, 0] = totals
+            return
+        old = (self.levels, self.intervals, self.kept_i, self.kept_f)
+        self.longest *= 2
+        self._make_levels()
+        for kept, grown in zip(old, (self.levels, self.intervals, self.kept_i, self.kept_f), strict=True):
+            grown[: len(kept)] = kept
+
+    def counters(self) -> Counters:
+        """Return what the search has counted."""
+        cursor = self.cursor
+        return Counters(
+            condition_evaluations=int(cursor[Z.SEEK_EVALUATIONS]),
+            bindings_tried=int(cursor[Z.SEEK_TRIED]),
+            runs_created=int(cursor[Z.SEEK_OPENED]),
+            peak_runs=int(cursor[Z.SEEK_DEEPEST]),
+            memory_operations=int(cursor[Z.SEEK_MEMORY] + cursor[Z.SEEK_BOUND]),
+            absence_checks=int(cursor[Z.SEEK_ABSENCES]),
+            buffered_events=self.data.events.shape[1],
+        )

@@ -1,0 +1,133 @@
+"""Tallies: what a search has counted, partition by partition, as rows that add up to the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.input.single_array import one_array
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.lazy import layout as Z
+from fyke.engine.output.aggregates import WHOLE
+from fyke.errors import InputError
+from fyke.plan.counting import Counting, Value
+from fyke.plan.match_aggregates import VALID
+from fyke.plan.plan import Plan
+
+_FUNCTION = {"sum": Z.TALLY_SUM, "avg": Z.TALLY_SUM, "min": Z.TALLY_MIN, "max": Z.TALLY_MAX}
+_SOURCE = {"single": Z.SOURCE_SINGLE, "min": Z.SOURCE_MIN, "max": Z.SOURCE_MAX}
+_TOO_LARGE = 2.0**63
+
+
+@dataclass(frozen=True, slots=True)
+class TallyArrays:
+    """What the kernel needs to tally: the functions, and a row of values of all events for each."""
+
+    subsets: bool
+    wanted: tuple[tuple[str, Value], ...]
+    integers: Array
+    floats: Array
+    valid: Array
+    typed: tuple[int, ...]
+
+    def rows(self, numbers: Mapping[str, int]) -> list[list[int]]:
+        """Return the table of aggregates; ``numbers`` are those of the variables."""
+        return [
+            [_FUNCTION[function], _SOURCE.get(value.source, Z.SOURCE_SUM), numbers[value.variable], typed]
+            for (function, value), typed in zip(self.wanted, self.typed, strict=True)
+        ]
+
+
+class Tally:
+    """Makes rows of what was counted: the partition attributes and the columns of aggregates."""
+
+    def __init__(self, plan: Plan) -> None:
+        assert isinstance(plan.counting, Counting)
+        self.counting = plan.counting
+        self.partition = plan.pushed.analysed.form.partition
+        self.wanted = tuple(
+            (each.function, value) for each, value in self.counting.aggregates if value is not None
+        )
+        self.counts, self.integers = np.zeros(0, np.int64), np.zeros((0, 1), np.int64)
+        self.floats: Array = np.zeros((0, 1))
+        self.typed: tuple[int, ...] = ()
+
+    def arrays(self, table: pa.Table) -> TallyArrays:
+        """Return the values of all events of a table."""
+        shape = (len(self.wanted), table.num_rows) if self.wanted else (1, 1)
+        integers, floats = np.ones(shape, np.int64), np.ones(shape, np.float64)
+        valid, typed = np.ones(shape, np.uint8), []
+        for k, (_, value) in enumerate(self.wanted):
+            typed.append(0)
+            if value.attribute is None:
+                continue
+            column = one_array(table.column(value.attribute))
+            known = column.is_valid().to_numpy(zero_copy_only=False)
+            if value.source == "count":
+                integers[k], floats[k] = known, known
+                continue
+            valid[k] = known
+            if pa.types.is_floating(column.type):
+                floats[k] = column.fill_null(0.0).to_numpy(zero_copy_only=False)
+                typed[-1] = 1
+            else:
+                integers[k] = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+                floats[k] = integers[k]
+                if value.source == "sum":
+                    _check_sums(value, floats[k])
+        self.typed = tuple(typed)
+        return TallyArrays(self.counting.subsets, self.wanted, integers, floats, valid, self.typed)
+
+    def take(self, counts: Array, integers: Array, floats: Array) -> None:
+        """Take what a search has counted, a row per partition."""
+        self.counts, self.integers, self.floats = counts, integers, floats
+
+    def rows(self, table: pa.Table, segments: Array) -> pa.Table:
+        """Return one row per stretch of rows that has matches."""
+        some = np.flatnonzero(self.counts)
+        heads = pa.array(segments[some, 0])
+        columns: dict[str, pa.Array] = {
+            name: one_array(table.column(name).take(heads)) for name in self.partition
+        }
+        k = 0
+        for each, value in self.counting.aggregates:
+            if value is None:
+                columns[each.column] = pa.array(self.counts[some])
+                continue
+            valid, total, real = (
+                self.integers[some, 2 * k],
+                self.integers[some, 2 * k + 1],
+                self.floats[some, k],
+            )
+            if each.function == "avg":
+                columns[each.column] = pa.array(real, mask=valid == 0)
+                columns[each.column + VALID] = pa.array(valid)
+            elif self.typed[k]:
+                columns[each.column] = pa.array(real, mask=valid == 0)
+            elif each.function == "sum":
+                columns[each.column] = _unwrapped(total, real, valid)
+            else:
+                columns[each.column] = pa.array(total, mask=valid == 0)
+            k += 1
+        return pa.table(columns)
+
+
+def _unwrapped(totals: Array, reals: Array, valid: Array) -> pa.Array:
+    """Return sums that were added modulo 2⁶⁴ as what they are; the floats beside them tell how large."""
+    exact: list[Decimal | None] = []
+    for total, real, some in zip(totals.tolist(), reals.tolist(), valid.tolist(), strict=True):
+        exact.append(Decimal(total + (round((real - total) / 2.0**64) << 64)) if some else None)
+    return pa.array(exact, WHOLE)
+
+
+def _check_sums(value: Value, numbers: Array) -> None:
+    """Refuse integers of which a group might hold so many that their sum is null."""
+    if float(np.abs(numbers).max(initial=0.0)) * len(numbers) >= _TOO_LARGE:
+        raise InputError(
+            f"{value.attribute} holds integers so large that their sum over a group may leave 64 bits",
+            remedy=f"Cast {value.attribute} to double, or use engine='automaton'.",
+        )

@@ -1,0 +1,105 @@
+"""What a run has seen of its events: the statistics of stretches spread over all that it has read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.engine import Engine, Found
+from fyke.engine.input.order import order_rows, times
+from fyke.engine.input.prepare import prepare
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.measure.sample import measure_ordered
+from fyke.language.ast import WindowKind
+from fyke.plan.plan import reads_apart
+from fyke.plan.statistics import Statistics, Sums
+
+_STRETCHES, _LEAST, _MOST = 8, 2_048, 1 << 16
+_WAITING = 4 * _STRETCHES
+
+
+class Seen:
+    """Observes a run of one engine: takes some of the rows it reads, and measures them when asked to.
+
+    Pairs of events are drawn whatever else holds for them, so that the selectivities do not depend on the
+    plan that has run.  Of conditions that are no comparison of two events, a join tree tells how often it
+    found them to hold; the other engines do not count decisions by condition.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._sums = Sums.of(engine.plan.pushed)
+        self._waiting: list[tuple[pa.Table, bool, float]] = []  # rows, whether prepared, what windows miss
+
+    def look(self, found: Found) -> None:
+        """Take stretches of the rows that a call of ``advance`` has read."""
+        if found.counters.events_read:
+            codes = found.events[L.EVENT_SEGMENT][: None if reads_apart(self.engine.plan) else 0]
+            bounds = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1, [found.rows.num_rows]))
+            held = self._held(found.events[L.EVENT_END], bounds)
+            # Copies, since slices would keep all rows in memory.
+            self._waiting += [
+                (found.rows.take(pa.array(np.arange(first, end))), True, scale)
+                for first, end, scale in _stretches(found.rows.num_rows, held, 2)
+            ]
+        if len(self._waiting) > _WAITING:
+            self._measure()
+
+    def look_at_input(self, table: pa.Table) -> None:
+        """Take stretches of an input in order of time, for a run from which rows were kept ([L] 4).
+
+        What is left of them is all near to rare events, and would make these look frequent.
+        """
+        ends = times(table.column(self.engine.plan.pushed.analysed.schema.end))
+        # Windows of a partition that reach beyond a stretch are not known as such: let there be few.
+        stretches = _stretches(len(ends), self._held(ends, np.array([0, len(ends)])), 8)
+        self._waiting += [(table.slice(first, end - first), False, scale) for first, end, scale in stretches]
+
+    def sums(self) -> Sums:
+        """Return all that has been seen, as sums."""
+        self._measure()
+        tree = self.engine.tree
+        for text, (tried, held) in (tree.decided if tree is not None else {}).items():
+            self._sums.decided(text, tried, held)
+        return self._sums
+
+    def statistics(self) -> Statistics:
+        """Return all that has been seen."""
+        return self.sums().statistics()
+
+    def _measure(self) -> None:
+        plan = self.engine.plan
+        for table, prepared, scale in self._waiting:
+            rows = table if prepared else prepare(table, plan.pushed)
+            if rows.num_rows:
+                ordered = order_rows(rows, plan, sorted_rows=prepared)
+                self._sums.add(measure_ordered(self.engine, ordered, scale))
+        self._waiting = []
+
+    def _held(self, ends: Array, bounds: Array) -> int:
+        """Return how many rows a window holds at most, by a few of them, of partitions that end at bounds."""
+        analysed = self.engine.plan.pushed.analysed
+        window, most = analysed.form.window, 0
+        for first in np.linspace(0, max(0, len(ends) - 1), min(_STRETCHES, len(ends))).astype(np.int64):
+            end = int(bounds[np.searchsorted(bounds, first, "right")])
+            held = end - int(first)
+            if window is None or analysed.window is None:
+                held = end - int(bounds[np.searchsorted(bounds, first, "right") - 1])
+            elif window.kind is WindowKind.EVENTS:
+                held = min(held, analysed.window)
+            else:
+                last = min(int(ends[first]) + analysed.window, 2**63 - 1)
+                held = int(np.searchsorted(ends[first:end], last, "right"))
+            most = max(most, held)
+        return most
+
+
+def _stretches(rows: int, held: int, windows: int) -> list[tuple[int, int, float]]:
+    """Return stretches of some windows, spread over rows: first row, end, how many times too short."""
+    if rows == 0:
+        return []
+    length = min(rows, max(_LEAST, min(windows * held, _MOST)))
+    count = min(_STRETCHES if length <= 4 * _LEAST else 2, -(-rows // length))
+    scale = max(1.0, held / length) if length < rows else 1.0
+    return [(int(first), int(first) + length, scale) for first in np.linspace(0, rows - length, count)]

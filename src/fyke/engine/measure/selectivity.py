@@ -1,0 +1,119 @@
+"""Events to statistics: rates from candidates in windows, selectivities from pairs drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fyke.engine.conditions.program import Program
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.kernels.candidates.pairs import draw_pairs
+from fyke.engine.kernels.lazy import layout as Z
+from fyke.engine.kernels.tree import layout as T
+from fyke.engine.lazy.tables import Candidates, find_reach
+from fyke.engine.tree.tables import RowKeys
+from fyke.logical.normal_form import Alternative, Condition
+
+_PAIRS = 512
+_DRAWN = np.random.default_rng(2_026).random((2, _PAIRS))  # from 0 to 1: which candidate, and which other
+_HOLDS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+
+
+@dataclass(slots=True)
+class Sample:
+    """Events in order, with what can be bound to which variable and what is in one window with what."""
+
+    data: Data
+    candidates: Candidates
+    reach: Array
+    first: int
+    end: int
+
+
+def reach_of_rows(data: Data, segments: Array, kind: int, window: int, *, points: bool) -> Array:
+    """Return how far every row that is read reaches by window and order; the others reach nothing."""
+    reach, distinct = find_reach(data, segments, kind, window, points)
+    rows = np.arange(reach.shape[1])
+    if distinct:
+        reach[Z.REACH_BEFORE], reach[Z.REACH_AFTER] = rows, rows + 1
+    if len(segments) == 1 and segments[0, 0] == 0 and segments[0, 2] == len(rows) - 1:
+        return reach
+    read = np.zeros(len(rows), np.int64)
+    np.add.at(read, segments[:, 0], 1)
+    np.add.at(read, segments[:, 2], -1)
+    unread = rows[:-1][np.cumsum(read[:-1]) == 0]
+    reach[:, unread] = unread
+    return reach
+
+
+def in_windows(sample: Sample, bits: Sequence[int]) -> list[float]:
+    """Return how many candidates of each role a window holds, from a few windows."""
+    rows = np.arange(sample.first, sample.end, max(1, (sample.end - sample.first) // 256))
+    ends = sample.reach[Z.REACH_END, rows]
+    some = ends > rows
+    # The last windows reach beyond what is known: leave them out if others are left.
+    whole = some & (ends < sample.end)
+    chosen = whole if whole.any() else some
+    if not chosen.any():
+        return [0.0] * len(bits)
+    rows, ends = rows[chosen], ends[chosen]
+    ranks, own = sample.candidates.ranks, np.array([[sample.candidates.rows[bit]] for bit in bits])
+    return [float(mean) for mean in (ranks[own, ends] - ranks[own, rows]).mean(axis=1)]
+
+
+def draw_selectivities(
+    alternative: Alternative, program: Program, sample: Sample, texts: Mapping[Condition, str], keys: RowKeys
+) -> dict[str, float]:
+    """Return how often comparisons of two events hold for pairs in order and window.
+
+    Pairs are drawn whatever other conditions say, so that the result does not depend on the current plan.
+    """
+    found = {}
+    for number, condition in enumerate(alternative.conditions):
+        code = program.code[number]
+        if len(code) != 1 or code[0][0] not in (L.COMPARE_LOADS_I, L.COMPARE_LOADS_F):
+            continue
+        store = "i" if code[0][0] == L.COMPARE_LOADS_I else "f"
+        _, left, left_slot, right, right_slot, operator = code[0]
+        u, v = program.everything[left_slot // 4].name, program.everything[right_slot // 4].name
+        order = 0
+        if (u, v) in alternative.order or right_slot % 4 != L.SLOT_PREVIOUS == left_slot % 4:
+            order = 1
+        elif (v, u) in alternative.order or u == v:
+            order = -1
+        x, y = _draw(sample, program.roles[u], program.roles[v], order)
+        if len(x) >= 8:
+            a, b = _keys(keys, store, left)[x], _keys(keys, store, right)[y]
+            # What has not been seen may still be: half a pair of it.
+            found[texts[condition]] = max(float(_compare(a, b, operator).mean()), 0.5 / len(x))
+    return found
+
+
+def _keys(keys: RowKeys, store: str, column: int) -> Array:
+    keys.place(store, column)
+    place = keys.places[store, column]
+    part: Array = keys.parts[place // max(1, keys.data.events.shape[1])]
+    return part
+
+
+def _draw(sample: Sample, role: int, other: int, order: int) -> tuple[Array, Array]:
+    """Return random pairs of candidates, the second one behind (1), in front of (-1) or around the first."""
+    own = sample.candidates.of(role)
+    own = own[np.searchsorted(own, sample.first) : np.searchsorted(own, sample.end)]
+    theirs = sample.candidates.of(other)
+    if len(own) == 0 or len(theirs) == 0:
+        return own[:0], own[:0]
+    low = sample.reach[Z.REACH_AFTER if order > 0 else Z.REACH_FIRST]
+    high = sample.reach[Z.REACH_BEFORE if order < 0 else Z.REACH_END]
+    ranks = sample.candidates.ranks[sample.candidates.rows[other]]
+    pairs = np.empty((2, _PAIRS), np.int64)
+    count = draw_pairs(own, theirs, low, high, ranks, _DRAWN, pairs)
+    return pairs[0, :count], pairs[1, :count]
+
+
+def _compare(x: Array, y: Array, operator: int) -> Array:
+    known = (x != T.NULL_KEY) & (y != T.NULL_KEY)
+    return np.asarray(known & _HOLDS[operator](x, y))

@@ -1,0 +1,1 @@
+"""Matches to rows of the result."""

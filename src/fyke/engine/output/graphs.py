@@ -1,0 +1,91 @@
+"""Matches that end with the same event as one shared graph each ([N] 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.automaton.graphs import EVENT, GRAPH_SIZE, ONE, VARIABLE
+from fyke.engine.matchset import MatchSet
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSet:
+    """Graphs of matches.
+
+    Graph g ends with the event at position ``ends[g]``, has ``counts[g]`` matches (-1: more than an
+    integer can say), its nodes up to ``node_ends[g]`` and, in ``lasts`` up to ``last_ends[g]``, the
+    nodes at which a match ends.  A node is (position, variable, predecessor, other predecessor), where
+    predecessors are places in the graph, or -1; a node without a position joins two histories.
+    """
+
+    nodes: Array
+    node_ends: Array
+    lasts: Array
+    last_ends: Array
+    ends: Array
+    counts: Array
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def matches(self) -> int:
+        """Return the number of matches, as far as an integer can say."""
+        return -1 if bool((self.counts < 0).any()) else sum(map(int, self.counts))
+
+
+def concat_graphs(sets: Sequence[GraphSet]) -> GraphSet:
+    """Return the graphs of several sets, one after the other."""
+    nodes = np.cumsum([0, *(len(each.nodes) for each in sets)])
+    lasts = np.cumsum([0, *(len(each.lasts) for each in sets)])
+    empty = np.zeros(0, np.int64)
+    return GraphSet(
+        np.concatenate([np.zeros((0, GRAPH_SIZE), np.int64), *(each.nodes for each in sets)]),
+        np.concatenate([empty, *(each.node_ends + nodes[k] for k, each in enumerate(sets))]),
+        np.concatenate([empty, *(each.lasts for each in sets)]),
+        np.concatenate([empty, *(each.last_ends + lasts[k] for k, each in enumerate(sets))]),
+        np.concatenate([empty, *(each.ends for each in sets)]),
+        np.concatenate([empty, *(each.counts for each in sets)]),
+    )
+
+
+def graphs_of(matches: MatchSet) -> GraphSet:
+    """Return matches as graphs in which those that begin alike share their begin."""
+    if len(matches) == 0:
+        return concat_graphs([])
+    last = matches.positions[matches.offsets[1:] - 1]
+    ends, row = np.unique(last, return_inverse=True)
+    node, group = np.full(len(matches), -1, np.int64), row.astype(np.int64)
+    levels, owners, total = [], [], 0
+    for level in range(int(matches.lengths.max())):
+        here = np.flatnonzero(matches.lengths > level)
+        at = matches.offsets[:-1][here] + level
+        keys = np.stack((group[here], matches.positions[at], matches.variables[at]), axis=1)
+        distinct, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        found = np.full((len(distinct), GRAPH_SIZE), -1, np.int64)
+        found[:, EVENT], found[:, VARIABLE] = distinct[:, 1], distinct[:, 2]
+        found[:, ONE] = node[here[first]]
+        levels.append(found)
+        owners.append(row[here[first]])
+        node[here] = total + number.reshape(-1)
+        group[here] = len(ends) + node[here]
+        total += len(distinct)
+    return _by_row(np.concatenate(levels), np.concatenate(owners), ends, row, node)
+
+
+def _by_row(nodes: Array, owners: Array, ends: Array, row: Array, last: Array) -> GraphSet:
+    """Put the nodes of each graph together, and name predecessors by their places in it."""
+    order = np.argsort(owners, kind="stable")
+    node_ends = np.cumsum(np.bincount(owners, minlength=len(ends)))
+    begins = np.concatenate(([0], node_ends[:-1]))
+    place = np.empty(len(nodes), np.int64)
+    place[order] = np.arange(len(nodes)) - begins[owners[order]]
+    nodes = nodes[order]
+    linked = nodes[:, ONE] >= 0
+    nodes[linked, ONE] = place[nodes[linked, ONE]]
+    counts = np.bincount(row, minlength=len(ends)).astype(np.int64)
+    lasts = place[last[np.argsort(row, kind="stable")]]
+    return GraphSet(nodes, node_ends.astype(np.int64), lasts, np.cumsum(counts), ends, counts)

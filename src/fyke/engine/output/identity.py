@@ -1,0 +1,186 @@
+"""``match_id``: a hash of the query's meaning and the bound rows, the same in batch and stream."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.input.single_array import one_array
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.output.hashing import (
+    SEEDS,
+    add_numbers,
+    add_twins,
+    add_words,
+    float_words,
+    fold_matches,
+    hash_strings,
+    mark_rows,
+    write_hex,
+)
+from fyke.engine.matchset import MatchSet
+
+
+class MatchIds:
+    """Identifiers of matches of one query; what it knows of a table it keeps for the next chunk of matches.
+
+    A row is known by the values of ``columns``; of rows equal in all of them, by its number in
+    processing order.
+    """
+
+    def __init__(self, columns: tuple[str, ...], fingerprint: str) -> None:
+        self.columns, self.seed = columns, query_seed(fingerprint)
+        self.table: pa.Table | None = None
+        self.known: tuple[Array, Array] | None = None
+
+    def of(self, matches: MatchSet, table: pa.Table, events: Array) -> pa.Array:
+        """Return the identifier of every match as 32 hexadecimal digits."""
+        if len(matches) == 0:
+            return pa.array([], pa.string())
+        if table is not self.table:
+            self.table, self.known = table, None
+        found = self.known
+        if found is None:
+            found = _hashes_of_used(matches.positions, table.select(list(self.columns)), _moments(events))
+            if len(found[1]) == table.num_rows:
+                self.known = found
+        return fold_ids(matches, *found, self.seed)
+
+
+def match_ids(
+    matches: MatchSet, table: pa.Table, columns: tuple[str, ...], events: Array, fingerprint: str
+) -> pa.Array:
+    """Return the identifier of every match, see :class:`MatchIds`."""
+    return MatchIds(columns, fingerprint).of(matches, table, events)
+
+
+def query_seed(fingerprint: str) -> Array:
+    """Return the two words that identifiers of a query's matches begin with."""
+    digest = hashlib.blake2b(fingerprint.encode(), digest_size=16).digest()
+    return np.frombuffer(digest, np.uint64).copy()
+
+
+def event_hashes(positions: Array, table: pa.Table, columns: tuple[str, ...], events: Array) -> Array:
+    """Return two words for each of the rows at ``positions``, by which :func:`fold_ids` knows them."""
+    if len(positions) == 0:
+        return np.zeros((0, 2), np.uint64)
+    rows, hashes = _hashes_of_used(positions, table.select(list(columns)), _moments(events))
+    return np.ascontiguousarray(hashes[rows[positions]])
+
+
+def fold_ids(matches: MatchSet, rows: Array, hashes: Array, seed: Array) -> pa.Array:
+    """Return identifiers from the hashes of bound rows; ``rows`` says which hash is that of a position."""
+    result = np.empty((len(matches), 2), np.uint64)
+    fold_matches(matches.offsets, matches.positions, matches.variables, rows, hashes, seed, result)
+    text = np.empty((len(matches), 16), "<u2")
+    write_hex(result, text)
+    large = len(matches) * 32 >= 2**31
+    offsets = np.arange(0, 32 * (len(matches) + 1), 32, dtype=np.int64 if large else np.int32)
+    strings = pa.LargeStringArray if large else pa.StringArray
+    return strings.from_buffers(len(matches), pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def _hashes_of_used(positions: Array, table: pa.Table, moments: Array | None) -> tuple[Array, Array]:
+    """Return the hashes of the rows that matter, and for each row its place among them."""
+    rows = np.arange(table.num_rows)
+    used = _used_rows(positions, moments, table.num_rows)
+    if 2 * len(used) > table.num_rows:
+        used, hashes = rows, row_hashes(table)
+    else:
+        hashes = row_hashes(table.take(pa.array(used)))
+        rows[used] = np.arange(len(used))
+    if moments is not None:
+        _number_twins(hashes, used, moments)
+    return rows, hashes
+
+
+def _moments(events: Array) -> Array | None:
+    """Number stretches of rows with one end time; None if no two neighbours share it."""
+    ends = events[L.EVENT_END]
+    changes = ends[1:] != ends[:-1]
+    return None if bool(changes.all()) else np.concatenate(([0], np.cumsum(changes)))
+
+
+def _used_rows(positions: Array, moments: Array | None, total: int) -> Array:
+    """Return the bound rows, and those of the same moment: they may be equal to a bound one."""
+    used = np.zeros(total, bool)
+    mark_rows(positions, used)
+    if moments is not None:
+        looked_at = np.zeros(int(moments[-1]) + 1, bool)
+        looked_at[moments[used]] = True
+        used = looked_at[moments]
+    return np.flatnonzero(used)
+
+
+def _number_twins(hashes: Array, used: Array, moments: Array) -> None:
+    """Give equal rows of one moment different hashes, in processing order."""
+    order = np.lexsort((used, hashes[:, 1], hashes[:, 0]))
+    equal = (hashes[order][1:] == hashes[order][:-1]).all(axis=1)
+    equal &= moments[used[order][1:]] == moments[used[order][:-1]]
+    if not equal.any():
+        return
+    number = np.zeros(len(used), np.int64)
+    for k in np.flatnonzero(equal):
+        number[k + 1] = number[k] + 1
+    numbers = np.zeros(len(used), np.int64)
+    numbers[order] = number
+    add_twins(hashes, numbers)
+
+
+def row_hashes(table: pa.Table) -> Array:
+    """Return two 64-bit hashes of every row."""
+    hashes = np.empty((table.num_rows, 2), np.uint64)
+    hashes[:, 0], hashes[:, 1] = SEEDS
+    for column in table.columns:
+        array = one_array(column)
+        if isinstance(array, pa.DictionaryArray) and (
+            array.dictionary.null_count or not len(array.dictionary)
+        ):
+            array = array.dictionary_decode()
+        if not array.null_count:
+            add_words(hashes, _column_words(array))
+            continue
+        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        add_numbers(hashes, _column_words(array), valid)
+    return hashes
+
+
+def _column_words(array: pa.Array) -> Array:
+    if isinstance(array, pa.DictionaryArray):
+        indices = array.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        return np.asarray(_column_words(array.dictionary)[indices])
+    kind = array.type
+    if pa.types.is_timestamp(kind):
+        array = array.cast(pa.timestamp("us", tz=kind.tz), safe=False).cast(pa.int64())
+    elif pa.types.is_duration(kind):
+        array = array.cast(pa.duration("us"), safe=False).cast(pa.int64())
+    elif pa.types.is_time(kind):
+        array = array.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64())
+    elif pa.types.is_date(kind):
+        array = array.cast(pa.date32()).cast(pa.int32())
+    if pa.types.is_floating(array.type):
+        floats = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        words = np.empty(len(floats), np.uint64)
+        float_words(floats, words)
+        return words
+    if pa.types.is_integer(array.type) or pa.types.is_boolean(array.type) or pa.types.is_null(array.type):
+        return np.asarray(array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)).view(np.uint64)
+    return _bytes_words(array)
+
+
+def _bytes_words(array: pa.Array) -> Array:
+    """Hash strings, and whatever else there is (decimals, lists, structs) by its text."""
+    if pa.types.is_nested(array.type):
+        array = pa.array([None if value is None else repr(value) for value in array.to_pylist()], pa.string())
+    elif pa.types.is_decimal(array.type):
+        array = array.cast(pa.string())
+    binary = array.cast(pa.large_binary()).fill_null(b"")
+    binary = pa.concat_arrays([binary]) if binary.offset else binary
+    offsets = np.frombuffer(binary.buffers()[1], np.int64)[: len(binary) + 1]
+    data = np.frombuffer(binary.buffers()[2] or b"\0", np.uint8)
+    words = np.empty(len(binary), np.uint64)
+    hash_strings(offsets, data, words)
+    return words

@@ -1,0 +1,53 @@
+"""An engine over all rows of a table: the result, and what was counted on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from fyke.engine.engine import Engine, Found
+from fyke.engine.measure.clock import Clock
+from fyke.engine.output.compressed import builder_of
+from fyke.engine.output.rows import ResultBuilder
+from fyke.engine.state import Counters
+from fyke.plan.counting import Counting
+
+_TALLIES = 1 << 16  # rows of tallies from which on it pays to merge them
+
+
+def read_table(
+    engine: Engine, rows: pa.Table, clock: Clock | None = None, look: Callable[[Found], None] | None = None
+) -> tuple[pa.Table, Counters]:
+    """Return the result of an engine for the prepared rows of a table; ``look`` is shown what it finds."""
+    clock = clock or Clock()
+    look = look or (lambda found: None)
+    builder, counting = builder_of(engine.plan), engine.plan.counting
+    if isinstance(builder, ResultBuilder) and isinstance(counting, Counting) and counting.chunks:
+        return _tally_chunks(engine, builder, rows, clock, look)
+    _, found = engine.advance(engine.start(rows.schema), rows, None, clock=clock)
+    result = builder.finish(builder.rows(found))
+    clock.lap("rows")
+    look(found)
+    return result, found.counters
+
+
+def _tally_chunks(
+    engine: Engine, builder: ResultBuilder, rows: pa.Table, clock: Clock, look: Callable[[Found], None]
+) -> tuple[pa.Table, Counters]:
+    """Tally the matches of a chunk when it is found and drop them, so that memory does not grow with them."""
+    counters, tallies = Counters(), [builder.schema.empty_table()]
+    waiting, merged = 0, 0
+    for found in engine.advance_in_chunks(engine.start(rows.schema), rows, None, clock=clock):
+        look(found)
+        clock.restart()
+        counters.merge(found.counters)
+        tallies.append(builder.rows(found))
+        waiting += tallies[-1].num_rows
+        if waiting > max(_TALLIES, merged):
+            tallies = [builder.merge(tallies)]
+            waiting, merged = 0, tallies[0].num_rows
+        clock.lap("rows")
+    result = builder.finish(pa.concat_tables(tallies))
+    clock.lap("rows")
+    return result, counters

@@ -1,0 +1,193 @@
+"""Host side of the join-tree kernel: one call for one alternative and one tree; room, limits, counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fyke.engine.conditions.program import Program
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arena import World, make_world, pack_world
+from fyke.engine.kernels.arrays import BINDING_BYTES, NUMBER, Array, Data
+from fyke.engine.kernels.tree import layout as T
+from fyke.engine.kernels.tree.join import run_tree
+from fyke.engine.lazy.tables import Candidates
+from fyke.engine.limits import LimitReached
+from fyke.engine.matchset import MatchSet, concat
+from fyke.engine.state import Counters
+from fyke.engine.tree.tables import TreeTables
+from fyke.limits import Limits
+from fyke.plan.search import PAIR, ROW
+
+_ROWS, _BINDINGS, _LONGEST = 256, 1 << 16, 64
+
+
+class TreeCall:
+    """A tree that reads the new events of all segments, from time to time interrupted."""
+
+    def __init__(
+        self,
+        tables: TreeTables,
+        segments: Array,
+        data: Data,
+        ranks: dict[str, int],
+        reach: Array,
+        limits: Limits,
+        rows: int = _ROWS,
+    ) -> None:
+        self.program: Program = tables.program
+        self.candidates: Candidates = tables.candidates
+        self.data, self.reach, self.limits = data, reach, limits
+        self.segments = np.ascontiguousarray(segments)
+        self.code, self.constants = self.program.pack(ranks)
+        self.tree = tables.pack()
+        self.widths = [node[T.NODE_WIDTH] for node in tables.nodes]
+        self.hashed = [node[T.NODE_KEY] < node[T.NODE_KEY_END] for node in tables.nodes]
+        self.keys = tables.keys.array()
+        self.cursor = np.zeros(T.AT_SIZE, np.int64)
+        self.cursor[T.AT_SEGMENT] = self.cursor[T.AT_OUTER] = -1
+        self.observed = np.zeros((len(self.program.condition_rows) + 1, 2), np.int64)
+        self.buffers = np.zeros((len(self.widths), T.BUFFER_SIZE), np.int64)
+        self.longest = _LONGEST * max(1, self.program.positives)
+        self.found: list[MatchSet] = []
+        self.matches = self.bindings = 0
+        self.done = False
+        self._lay_out([rows] * len(self.widths))
+        self._make_output(_BINDINGS)
+        self.world = pack_world(self._held())
+
+    def _lay_out(self, capacities: list[int]) -> None:
+        """Give every node room for its rows, and buckets for as many; keep what is there."""
+        old = (self.buffers.copy(), getattr(self, "rows", None))
+        sizes = [capacity * width for capacity, width in zip(capacities, self.widths, strict=True)]
+        self.rows = np.empty(sum(sizes) + 1, np.int64)  # a row is written before it is read
+        buckets = [
+            capacity if hashed else 0 for capacity, hashed in zip(capacities, self.hashed, strict=True)
+        ]
+        self.buckets = np.full(sum(buckets) + 1, -1, np.int64)
+        self.buffers[:, T.BUFFER_BEGIN] = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+        self.buffers[:, T.BUFFER_CAPACITY] = capacities
+        self.buffers[:, T.BUFFER_BUCKETS] = np.concatenate(([0], np.cumsum(buckets)[:-1]))
+        self.buffers[:, T.BUFFER_MASK] = np.array(buckets) - 1
+        self.buffers[:, T.BUFFER_STALE] = 1
+        if old[1] is None:
+            return
+        for node, width in enumerate(self.widths):
+            count = int(self.buffers[node, T.BUFFER_TAIL]) * width
+            source, target = int(old[0][node, T.BUFFER_BEGIN]), int(self.buffers[node, T.BUFFER_BEGIN])
+            self.rows[target : target + count] = old[1][source : source + count]
+
+    def _make_output(self, bindings: int) -> None:
+        self.out: dict[str, Array] = {
+            "out_positions": np.zeros(bindings, np.int64),
+            "out_variables": np.zeros(bindings, NUMBER),
+            "offsets": np.zeros(bindings + 2, np.int64),
+        }
+
+    def _held(self) -> World:
+        """Return everything the kernel works on; ``self`` keeps the arrays alive."""
+        variables, depth = len(self.program.everything), self.program.compiler.depth + 1
+        numbers, reals = self.program.run_integers, self.program.run_floats
+        sizes = {
+            "slots": 4 * variables, "lengths": variables, "stack_i": depth, "bounds": variables + 1,
+            "places": variables + 1, "before_i": numbers, "after_i": numbers,
+            "elements": 2 * self.longest, "prefix": 2 * self.longest,
+        }  # fmt: skip
+        arrays: dict[str, Any] = {
+            **dict(zip(Data._fields, self.data, strict=True)),
+            **{name: np.zeros(size, np.int64) for name, size in sizes.items()},
+            **self.out,
+            "stack_f": np.zeros(depth), "nulls": np.zeros(depth, np.uint8),
+            "before_f": np.zeros(reals), "after_f": np.zeros(reals),
+            "program": self.code, "constants": self.constants, "segments": self.segments,
+            "cursor": self.cursor, "limits": np.array([0, 0, self.limits.steps], np.int64),
+            "candidates": self.candidates.positions, "ranks": self.candidates.ranks, "reach": self.reach,
+            "keys": self.keys, "tree": self.tree, "buffers": self.buffers, "rows": self.rows,
+            "buckets": self.buckets, "observed": self.observed,
+        }  # fmt: skip
+        self.held = make_world(**arrays)
+        return self.held
+
+    def advance(self) -> bool:
+        """Read on until the end, or until a chunk has been read; say whether it was the end."""
+        while True:
+            status = int(run_tree(self.world))
+            self._drain()
+            if status in (L.DONE, T.PAUSE):
+                self.done = status == L.DONE
+                return self.done
+            self._provide(status)
+            self.world = pack_world(self._held())
+
+    def _provide(self, status: int) -> None:
+        """Give the kernel what it asks for, or raise the limit it has reached."""
+        row = int(self.segments[self.cursor[T.AT_SEGMENT], 0])
+        if status == L.LIMIT_STEPS:
+            raise LimitReached("steps", row)
+        if status == L.NEED_SCRATCH:
+            self.longest *= 2
+        elif status == L.NEED_OUTPUT:
+            if self.longest > len(self.out["out_positions"]):
+                self._make_output(2 * self.longest)
+        else:
+            capacities = self.buffers[:, T.BUFFER_CAPACITY].tolist()
+            capacities[int(self.cursor[T.AT_DETAIL])] *= 2
+            if int(self.cursor[T.AT_LIVE]) >= self.limits.runs:
+                raise LimitReached("runs", row)
+            if 8 * int(np.dot(capacities, self.widths)) > self.limits.buffer_bytes:
+                raise LimitReached("buffer_bytes", row)
+            self._lay_out(capacities)
+
+    def _drain(self) -> None:
+        """Take the matches written so far out of the kernel's arrays."""
+        count, bindings = int(self.cursor[T.AT_MATCHES]), int(self.cursor[T.AT_BINDINGS])
+        self.cursor[T.AT_MATCHES] = self.cursor[T.AT_BINDINGS] = 0
+        if count == 0:
+            return
+        self.found.append(
+            MatchSet(
+                self.out["out_positions"][:bindings].copy(),
+                self.out["out_variables"][:bindings].copy(),
+                self.out["offsets"][: count + 1].copy(),
+                np.zeros(count, NUMBER),
+            )
+        )
+        self.matches += count
+        self.bindings += bindings
+        if self.bindings * BINDING_BYTES > self.limits.buffer_bytes:
+            raise LimitReached("buffer_bytes", int(self.found[-1].positions[-1]))
+        if self.matches > self.limits.matches:
+            raise LimitReached("matches", int(self.found[-1].positions[-1]))
+
+    def work(self) -> float:
+        """Return what it has done so far, in the unit of the planner: pairs looked at and rows made."""
+        tried = self.cursor[T.AT_TRIED] + self.cursor[T.AT_STEPS]
+        return float(PAIR * tried + ROW * self.buffers[:, T.BUFFER_MADE].sum())
+
+    def room(self) -> int:
+        """Return for how many rows its largest node has room."""
+        return int(self.buffers[:, T.BUFFER_CAPACITY].max())
+
+    def left(self) -> Array:
+        """Return the segments with what is not read yet."""
+        segments, segment = self.segments.copy(), int(self.cursor[T.AT_SEGMENT])
+        segments[:segment, 1] = segments[:segment, 2]
+        segments[segment, 1] = self.cursor[T.AT_EVENT]
+        return segments
+
+    def result(self) -> MatchSet:
+        """Return the matches found so far."""
+        return concat(self.found)
+
+    def counters(self) -> Counters:
+        """Return what the tree has counted."""
+        cursor = self.cursor
+        return Counters(
+            condition_evaluations=int(cursor[T.AT_EVALUATIONS]),
+            bindings_tried=int(cursor[T.AT_TRIED] + (0 if self.done else cursor[T.AT_STEPS])),
+            runs_created=int(self.buffers[:, T.BUFFER_MADE].sum()),
+            peak_runs=int(cursor[T.AT_PEAK]),
+            buffer_peak=8 * len(self.rows),
+            intermediate_matches=self.matches,
+        )

@@ -1,0 +1,180 @@
+"""RETURN items, or every variable without RETURN, to named and typed columns of the result (SEMANTICS 5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fyke.errors import AggregateError, OutputNameError, Place, listed
+from fyke.language.ast import (
+    Expression,
+    Index,
+    Length,
+    Reference,
+    ReturnItem,
+    children,
+    events,
+    map_children,
+    map_references,
+    walk,
+)
+from fyke.language.query import Query
+from fyke.language.unparse import unparse_expression
+from fyke.logical.check import Checker, over_matches
+from fyke.logical.kinds import Kind
+from fyke.logical.normal_form import Alternative
+from fyke.logical.scope import Scope
+
+MATCH_ID, START, END = "match_id", "start", "end"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    """A column after the fixed ones.  A reference to variable ``""`` is a partition attribute."""
+
+    name: str
+    expression: Expression
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The columns of the result.
+
+    With ``over_matches`` there is one row per value of the partition attributes, and ``columns``
+    are aggregates over matches; otherwise there is one row per match.
+    """
+
+    columns: tuple[OutputColumn, ...]
+    over_matches: bool
+
+
+def analyse_returns(
+    query: Query, scope: Scope, alternatives: tuple[Alternative, ...], partition: tuple[str, ...]
+) -> Output:
+    """Check RETURN and name its columns.
+
+    Raises
+    ------
+    AbsenceReferenceError, AggregateError, GroupAsSingleError, OutputNameError, TypeClashError
+    """
+    if query.returns is None:
+        names = dict.fromkeys(variable.name for each in alternatives for variable in each.variables)
+        columns = tuple(OutputColumn(name, Reference(name, ()), Kind.EVENT) for name in names)
+        return _named(Output(columns, over_matches=False), partition, query, ())
+    over = any(over_matches(node) for item in query.returns for node in walk(item.expression))  # type: ignore[arg-type]
+    checker = Checker(scope, returning=True)
+    columns = tuple(_column(item, checker, partition, over) for item in query.returns)
+    columns = tuple(column for column in columns if not _repeats_partition(column, partition))
+    return _named(Output(columns, over), partition, query, query.returns)
+
+
+def _column(item: ReturnItem, checker: Checker, partition: tuple[str, ...], over: bool) -> OutputColumn:
+    expression = _with_partition(item.expression, checker.scope, partition, over)
+    kind = _kind(expression, checker)
+    if over:
+        _check_constant_per_partition(expression, item, checker.scope, partition)
+    name = item.alias or _default_name(item.expression)
+    return OutputColumn(name, expression, kind)
+
+
+def _kind(expression: Expression, checker: Checker) -> Kind:
+    """Check an item, with partition attributes standing in as attributes of some variable."""
+    some_variable = next(name for name in checker.scope.variables if name not in checker.scope.absent)
+    index = Index.FIRST if checker.scope.is_group(some_variable) else Index.NONE
+
+    def stand_in(reference: Reference) -> Expression:
+        return (
+            replace(reference, variable=some_variable, index=index) if reference.variable == "" else reference
+        )
+
+    return checker.kind(map_references(expression, stand_in))
+
+
+def _with_partition(
+    expression: Expression, scope: Scope, partition: tuple[str, ...], over: bool
+) -> Expression:
+    """Write bare names of partition attributes, and over matches also ``a.x``, as references to ``""``."""
+
+    def change(reference: Reference) -> Expression:
+        bare = not reference.path and reference.variable not in scope.variables
+        if bare and reference.variable in partition:
+            return Reference("", (reference.variable,), place=reference.place)
+        return reference
+
+    def outside_aggregates(node: Expression) -> Expression:
+        if over_matches(node):
+            return node
+        if isinstance(node, Reference) and _is_partition_value(node, scope, partition):
+            return Reference("", node.path, place=node.place)
+        return map_children(node, outside_aggregates)
+
+    expression = map_references(expression, change)
+    return outside_aggregates(expression) if over else expression
+
+
+def _is_partition_value(reference: Reference, scope: Scope, partition: tuple[str, ...]) -> bool:
+    """Say whether a reference to a bound event is to a partition attribute, the same in all of them."""
+    name = reference.variable
+    bound = name in scope.variables and name not in scope.absent
+    one_event = reference.index in (
+        (Index.FIRST, Index.LAST) if bound and scope.is_group(name) else (Index.NONE,)
+    )
+    return bound and one_event and len(reference.path) == 1 and reference.path[0] in partition
+
+
+def _check_constant_per_partition(
+    expression: Expression, item: ReturnItem, scope: Scope, partition: tuple[str, ...]
+) -> None:
+    if over_matches(expression) or (isinstance(expression, Reference) and expression.variable == ""):
+        return
+    if isinstance(expression, (Reference, Length)):
+        known = f" ({listed(partition)})" if partition else "; this query has none"
+        raise AggregateError(
+            f"{unparse_expression(item.expression)} differs from match to match, "
+            "but another item aggregates over matches",
+            place=item.expression.place,
+            text=scope.text,
+            remedy=f"Aggregate it too, or return beside it partition attributes only{known}.",
+        )
+    for child in children(expression):
+        _check_constant_per_partition(child, item, scope, partition)  # type: ignore[arg-type]
+
+
+def _repeats_partition(column: OutputColumn, partition: tuple[str, ...]) -> bool:
+    return column.name in partition and column.expression == Reference("", (column.name,))
+
+
+def _default_name(expression: Expression) -> str:
+    if isinstance(expression, Reference) and expression.index is Index.NONE:
+        return "_".join((expression.variable, *expression.path))
+    if isinstance(expression, Length):
+        return f"{expression.variable}_len"
+    return unparse_expression(expression)
+
+
+def _named(output: Output, partition: tuple[str, ...], query: Query, items: tuple[ReturnItem, ...]) -> Output:
+    fixed = list(partition) if output.over_matches else [MATCH_ID, *partition, START, END]
+    names = Counter([*fixed, *(column.name for column in output.columns)])
+    for column in output.columns:
+        if names[column.name] > 1:
+            made = [i.place for i in items if (i.alias or _default_name(i.expression)) == column.name]
+            declared = [event.place for event in events(query.pattern) if event.variable == column.name]
+            own = "Give the item a name of its own, as in RETURN a.x AS first_x"
+            rename = own if made else "Rename the variable"
+            raise two_of_one_name(column.name, fixed, query.text, [*declared, *made], rename)
+    return output
+
+
+def two_of_one_name(
+    name: str, fixed: Sequence[str], text: str | None, places: Sequence[Place | None], rename: str
+) -> OutputNameError:
+    """Return the error of a result with two columns of one name, at the last place that makes one."""
+    taken = f"; {listed(fixed)} are taken" if name in fixed else ""
+    return OutputNameError(
+        f"the result would have two columns named {name!r}",
+        place=places[-1],
+        text=text,
+        remedy=f"{rename}{taken}.",
+    )
