@@ -23,8 +23,7 @@ from fyke.engine.warm_up import warm_up
 from fyke.language.sase import parse
 from fyke.logical.analyse import analyse
 from fyke.logical.schema import make_schema
-from fyke.plan.plan import Plan
-from fyke.plan.pushdown import push_down
+from fyke.plan.plan import make_plan
 
 BATCH = 250_000
 PART = 0.1  # of the batches: the first warms up, the second is compared with the last
@@ -37,14 +36,13 @@ class Feeding:
     def __init__(self, query: str, schema: pa.Schema, time: str, type_column: str) -> None:
         columns = dict(zip(schema.names, schema.types, strict=True))
         analysed = analyse(parse(query), make_schema(columns, time=time, type_column=type_column))
-        self.pushed = push_down(analysed, "all")
-        plan = Plan(self.pushed, derived_types(self.pushed))
-        self.engine, self.builder = Engine(plan), ResultBuilder(plan)
-        self.state = self.engine.start(prepare(schema.empty_table(), self.pushed).schema)
+        self.plan = make_plan(analysed, derived_types)
+        self.engine, self.builder = Engine(self.plan), ResultBuilder(self.plan)
+        self.state = self.engine.start(prepare(schema.empty_table(), self.plan).schema)
 
     def feed(self, batch: pa.Table, watermark: int | None) -> int:
         """Read a batch up to a watermark; return how many matches are certain now."""
-        self.state, found = self.engine.advance(self.state, prepare(batch, self.pushed), watermark)
+        self.state, found = self.engine.advance(self.state, prepare(batch, self.plan), watermark)
         return self.builder.rows(found).num_rows
 
 

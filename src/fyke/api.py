@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -42,9 +43,8 @@ from fyke.plan.anchors import find_anchors
 from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
 from fyke.plan.explain_run import Ran
-from fyke.plan.plan import LAZY_ENGINES, Plan
+from fyke.plan.plan import LAZY_ENGINES, Plan, make_plan
 from fyke.plan.planner import choose_plan
-from fyke.plan.pushdown import push_down
 from fyke.plan.statistics import Statistics
 from fyke.spark import batch as spark_batch
 from fyke.spark import prepare as spark_prepare
@@ -132,7 +132,7 @@ def match(
     plan = call.plan(source)
     if isinstance(source.events, pa.Table):
         return _match_table(source, plan, metrics)
-    observed = metrics.observe(plan.pushed) if metrics is not None else None
+    observed = metrics.observe(plan) if metrics is not None else None
     return spark_batch.match_frame(source.events, plan, observed)
 
 
@@ -156,9 +156,9 @@ def match_batches(table: pa.Table, query: str | AnyQuery, **options: Any) -> Ite
         )
     plan = call.plan(source)
     events, _ = timed(source.events, source.schema, warn=True)
-    rows = prepare(events, plan.pushed, whole_input=True, anchors=find_anchors(plan))
+    rows = prepare(events, plan, whole_input=True, anchors=find_anchors(plan))
     warm_up(plan)
-    if plan.pushed.output.over_matches:
+    if plan.result.over_matches:
         yield from read_table(Engine(plan), rows)[0].to_batches()
         return
     engine, builder = Engine(plan), builder_of(plan)
@@ -390,7 +390,7 @@ class _Call:
         kept = None
         if isinstance(source.events, pa.Table):
             kept = known_query(query, source.schema, self.output, self.limits, self.techniques, self.arities)
-            pushed, types = kept.pushed, kept.types
+            plan = kept.plan
         else:
             frame = source.events
 
@@ -398,17 +398,15 @@ class _Call:
                 return spark_prepare.infer_type(frame, expression, query.text)
 
             analysed = analyse(query, source.schema, self.limits, infer=infer, functions=self.arities)
-            pushed = push_down(analysed, self.output, self.techniques)
-            types = spark_prepare.derived_types(frame, pushed)
-        engine = choose_engine(self.engine, pushed, self.techniques)
-        plan = Plan(
-            pushed, types, self.output, self.limits, self.functions, self.techniques, engine, self.statistics
-        )
+            types = partial(spark_prepare.derived_types, frame)
+            plan = make_plan(analysed, types, self.output, self.limits, self.techniques)
+        engine = choose_engine(self.engine, plan)
+        plan = replace(plan, functions=self.functions, engine=engine, statistics=self.statistics)
         planned = self.engine == "auto" or (self.engine == "lazy_chain" and self.statistics is not None)
-        if not planned or pushed.analysed.form.strategy is not Strategy.ANY:
+        if not planned or plan.strategy is not Strategy.ANY:
             return plan
         known = self.measured(plan, source, kept)
-        choice = choose_plan(self.engine, pushed, self.techniques, known, self.output, quick=True)
+        choice = choose_plan(self.engine, plan, known, quick=True)
         return replace(plan, engine=choice.engine, order=choice.order, statistics=known)
 
     def measured(self, plan: Plan, source: _Source, kept: KnownQuery | None = None) -> Statistics | None:
@@ -423,7 +421,7 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     clock = Clock()
     table, rejected_rows = timed(source.events, source.schema, warn=metrics is None)
     anchors = find_anchors(plan)
-    rows = prepare(table, plan.pushed, whole_input=True, anchors=anchors)
+    rows = prepare(table, plan, whole_input=True, anchors=anchors)
     clock.lap("prepare")
     warm_up(plan)
     engine = Engine(plan)

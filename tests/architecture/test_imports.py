@@ -146,6 +146,21 @@ def test_only_the_spark_part_imports_pyspark() -> None:
     assert not wrong, "\n".join(["", *wrong])
 
 
+def test_behind_planning_there_is_the_plan_only() -> None:
+    """What analysis and push-down make is written into the flat Plan; engines and calls see nothing else."""
+    parts = {"Analysed", "NormalForm", "Pushed", "push_down"}
+    wrong = [
+        f"{at(module, node)} imports {alias.name}"
+        for module in modules()
+        if top(module) not in ("logical", "plan", "reference")
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name in parts
+    ]
+    assert not wrong, "\n".join(["", *wrong])
+
+
 def test_kernels_know_arrays_only() -> None:
     allowed = KERNEL_LIBRARIES | set(sys.stdlib_module_names)
     wrong = [

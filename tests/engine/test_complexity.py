@@ -15,8 +15,7 @@ from fyke.engine.input.prepare import derived_types, prepare
 from fyke.language.sase import parse
 from fyke.logical.analyse import analyse
 from fyke.logical.schema import make_schema
-from fyke.plan.plan import Plan
-from fyke.plan.pushdown import push_down
+from fyke.plan.plan import make_plan
 
 APART = fyke.Techniques(merging=False, candidate_windows=False)
 WINDOWS = (6, 12, 24)
@@ -77,9 +76,9 @@ def test_states_of_a_large_set_are_built_on_demand() -> None:
     table = pa.table({"kind": names[::-1] + names, "t": list(range(126))})
     query = f"PATTERN AND({', '.join(f'{name} v{name}' for name in names)}) WHERE {{ vT0.t >= 0 }} WITHIN 62"
     schema = make_schema({"kind": pa.string(), "t": pa.int64()}, time="t", type_column="kind")
-    pushed = push_down(analyse(parse(query), schema))
-    engine = Engine(Plan(pushed, derived_types(pushed)))
-    rows = prepare(table, pushed)
+    plan = make_plan(analyse(parse(query), schema), derived_types)
+    engine = Engine(plan)
+    rows = prepare(table, plan)
     _, found = engine.advance(engine.start(rows.schema), rows, None)
     assert len(found.matches) == 2
     assert len(engine.programs[0].state_rows) < 4_000

@@ -13,6 +13,7 @@ import pytest
 
 import fyke
 from fyke import Statistics, Techniques
+from fyke.engine.input.prepare import derived_types
 from fyke.errors import OptionError
 from fyke.language.sase import parse
 from fyke.logical.analyse import analyse
@@ -21,21 +22,24 @@ from fyke.logical.schema import make_schema
 from fyke.plan.adapt import Thresholds, better_tree
 from fyke.plan.cost import CostModel, within
 from fyke.plan.pass_down import choose_pass_down, passable
+from fyke.plan.plan import Plan, make_plan
 from fyke.plan.planner import choose_plan
-from fyke.plan.pushdown import Pushed, push_down
 from fyke.plan.search import automaton_work, best_order, best_tree, chain_work, tree_work
 from fyke.plan.tree_shape import Shape, every_shape, left_deep, orient, show
 
 COLUMNS = {"t": pa.int64(), "kind": pa.string(), "x": pa.int64(), "y": pa.int64()}
 
 
-def pushed(pattern: str, where: str = "a.x < b.x", strategy: str = "skip_till_any_match") -> Pushed:
+def plan(
+    pattern: str, where: str = "a.x < b.x", strategy: str = "skip_till_any_match", output: str = "all"
+) -> Plan:
     query = parse(f"PATTERN {pattern} WHERE {strategy} {{ {where} }} WITHIN 20")
-    return push_down(analyse(query, make_schema(COLUMNS, time="t", type_column="kind")))
+    analysed = analyse(query, make_schema(COLUMNS, time="t", type_column="kind"))
+    return make_plan(analysed, derived_types, output)
 
 
 def one(pattern: str, where: str = "a.x < b.x") -> Alternative:
-    (alternative,) = pushed(pattern, where).alternatives
+    (alternative,) = plan(pattern, where).alternatives
     return alternative
 
 
@@ -105,7 +109,7 @@ def test_a_selective_condition_is_joined_first() -> None:
     model = CostModel(alternative, Statistics(dict.fromkeys("abcd", 20.0), {}), {})
     rare = CostModel(
         alternative, Statistics(dict.fromkeys("abcd", 20.0), {"b.x < c.x": 0.001}),
-        pushed(sequence(4), "b.x < c.x").texts,
+        plan(sequence(4), "b.x < c.x").texts,
     )  # fmt: skip
     assert "(b c)" in show(best_tree(rare).shape or "")
     assert best_tree(rare).work.cost < best_tree(model).work.cost
@@ -168,13 +172,13 @@ def test_thresholds_say_when_to_search_and_when_to_rebuild() -> None:
     "strategy", ["skip_till_next_match", "strict_contiguity", "greedy_skip_till_next_match"]
 )
 def test_other_strategies_are_for_the_automaton(strategy: str) -> None:
-    choice = choose_plan("auto", pushed(sequence(3), strategy=strategy), Techniques(), None)
+    choice = choose_plan("auto", plan(sequence(3), strategy=strategy), None)
     assert choice.engine == "automaton"
     assert all(option.refused for option in choice.options if option.engine != "automaton")
 
 
 def test_compressed_output_is_for_the_automaton() -> None:
-    assert choose_plan("auto", pushed(sequence(3)), Techniques(), None, "compressed").engine == "automaton"
+    assert choose_plan("auto", plan(sequence(3), output="compressed"), None).engine == "automaton"
 
 
 def events(rows: int = 400) -> pa.Table:

@@ -23,8 +23,7 @@ from fyke.language.query import Query
 from fyke.language.sase import parse
 from fyke.logical.analyse import analyse
 from fyke.logical.schema import make_schema
-from fyke.plan.plan import Plan
-from fyke.plan.pushdown import push_down
+from fyke.plan.plan import make_plan
 from fyke.techniques import Techniques
 from tests.random.results import difference
 from tests.random.streams import Case, cases
@@ -50,20 +49,14 @@ class Stream:
     def __post_init__(self) -> None:
         columns = dict(zip(self.schema.names, self.schema.types, strict=True))
         schema = make_schema(columns, time=self.time, type_column="kind", tie_breaker=self.tie_breaker)
-        self.pushed = push_down(analyse(self.query, schema), self.output, self.techniques)
-        plan = Plan(
-            self.pushed,
-            derived_types(self.pushed),
-            self.output,
-            techniques=self.techniques,
-            engine=self.engine,
-        )
-        self.door, self.builder = Engine(plan), ResultBuilder(plan)
-        self.state: State = self.door.start(prepare(self.schema.empty_table(), self.pushed).schema)
+        analysed = analyse(self.query, schema)
+        plan = make_plan(analysed, derived_types, self.output, techniques=self.techniques, engine=self.engine)
+        self.plan, self.door, self.builder = plan, Engine(plan), ResultBuilder(plan)
+        self.state: State = self.door.start(prepare(self.schema.empty_table(), plan).schema)
 
     def advance(self, batch: pa.Table, watermark: int | None) -> pa.Table:
         """Feed a batch and return the matches that are now certain."""
-        self.state, found = self.door.advance(self.state, prepare(batch, self.pushed), watermark)
+        self.state, found = self.door.advance(self.state, prepare(batch, self.plan), watermark)
         self.late += found.counters.late_rows
         self.found.append(self.builder.rows(found))
         return self.found[-1]
@@ -196,7 +189,7 @@ def test_late_rows_are_dropped_and_counted() -> None:
             bool,
         )
         # Rows that can play no role do not reach the engine, late or not.
-        late_and_relevant = prepare(case.table.filter(pa.array(~in_time)), stream.pushed)
+        late_and_relevant = prepare(case.table.filter(pa.array(~in_time)), stream.plan)
         assert stream.late == late_and_relevant.num_rows
         differing = difference(stream.result(), in_one_batch(case, case.table.filter(pa.array(in_time))))
         assert differing is None, differing

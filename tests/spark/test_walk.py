@@ -10,12 +10,10 @@ import pytest
 
 from fyke.engine.input.prepare import derived_types, prepare
 from fyke.engine.output.rows import ResultBuilder
-from fyke.language.ast import Strategy
 from fyke.language.sase import parse
 from fyke.logical.analyse import analyse
 from fyke.logical.schema import make_schema
-from fyke.plan.plan import Plan, prepared_columns
-from fyke.plan.pushdown import push_down
+from fyke.plan.plan import Plan, make_plan
 from fyke.spark import batch
 from tests.spark.streams import FIRST_READ, OPTIONS, QUERIES, SIMULTANEOUS, stream
 from tests.spark.tables import assert_same, on_table
@@ -30,22 +28,19 @@ def _plan(query: str, table: pa.Table, options: dict[str, Any]) -> Plan:
         columns, time=options["time"], type_column=options["type"], tie_breaker=options.get("tie_breaker")
     )
     output = options.get("output", "all")
-    pushed = push_down(analyse(parse(query), schema), output)
-    return Plan(pushed, derived_types(pushed), output)
+    return make_plan(analyse(parse(query), schema), derived_types, output)
 
 
 def _prepared(events: pa.Table, plan: Plan) -> pa.Table:
     """Sort rows as Spark does: by partition, then in processing order by all columns; no null keys."""
-    rows = prepare(events, plan.pushed)
-    analysed = plan.pushed.analysed
-    partition = () if analysed.form.strategy is Strategy.STRICT else plan.pushed.split
-    order = [name for name in analysed.schema.order_columns() if name in rows.column_names]
+    rows = prepare(events, plan)
+    order = [name for name in plan.schema.order_columns() if name in rows.column_names]
 
     def key(row: dict[str, Any]) -> list[tuple[Any, ...]]:
-        return [_sort_key(row[name]) for name in (*partition, *order)]
+        return [_sort_key(row[name]) for name in (*plan.keys, *order)]
 
-    kept = [row for row in rows.to_pylist() if all(row[name] is not None for name in partition)]
-    return pa.Table.from_pylist(sorted(kept, key=key), rows.schema).select(prepared_columns(plan.pushed))
+    kept = [row for row in rows.to_pylist() if all(row[name] is not None for name in plan.keys)]
+    return pa.Table.from_pylist(sorted(kept, key=key), rows.schema).select(plan.prepared_columns)
 
 
 def _sort_key(value: Any) -> tuple[Any, ...]:

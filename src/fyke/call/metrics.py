@@ -8,7 +8,7 @@ from dataclasses import asdict
 from fyke.engine.measure.clock import Clock
 from fyke.engine.measure.observe_run import Seen
 from fyke.engine.state import Counters
-from fyke.plan.pushdown import Pushed
+from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics
 from fyke.spark.observe import Observed
 
@@ -78,9 +78,9 @@ class Metrics:
         self._observed, self._seen = None, seen
         self._values = {"rows": rows, "rejected_rows": rejected_rows, **asdict(counters), **clock.seconds}
 
-    def observe(self, pushed: Pushed) -> Observed:
+    def observe(self, plan: Plan) -> Observed:
         """Return what is to be filled by a call on a DataFrame."""
-        self._observed = Observed(pushed)
+        self._observed = Observed(plan)
         return self._observed
 
 

@@ -33,8 +33,8 @@ from fyke.engine.selection.absence_order import absences_left, by_frequency
 from fyke.engine.selection.non_overlap import keep_apart
 from fyke.engine.state import NO_RUNS, Counters, RunState, State, empty_state
 from fyke.engine.tree.reader import TreeReader
-from fyke.language.ast import Strategy, WindowKind
-from fyke.plan.plan import LAZY_ENGINES, Plan, reads_apart
+from fyke.language.ast import Strategy
+from fyke.plan.plan import Plan
 
 _END_OF_TIME = 2**63 - 1
 
@@ -59,36 +59,31 @@ class Engine:
 
     def __init__(self, plan: Plan, *, only_conditions: bool = False) -> None:
         self.plan = plan
-        self.analysed = plan.pushed.analysed
-        form = self.analysed.form
         self.uses, self.tick, scale = column_uses(plan)
         settings = Settings(
             self.uses,
-            form.strategy,
-            form.window.kind if form.window else None,
-            self.analysed.window,
+            plan.strategy,
+            plan.window,
             self.tick,
             scale,
             {name: number for number, name in enumerate(plan.functions)},
-            self.analysed.query.text,
-            self.analysed.schema.points,
+            plan.text,
+            plan.schema.points,
             plan.techniques,
             self._prunes(),
         )
         runs = plan.engine == "automaton" and not only_conditions
         self.programs = [
             Program(alternative, self._roles(number), settings, self._starts(number), runs=runs)
-            for number, alternative in enumerate(plan.pushed.alternatives)
+            for number, alternative in enumerate(plan.alternatives)
         ]
         self.compresses = self._compresses()
         self.names = list(dict.fromkeys(v.name for program in self.programs for v in program.variables))
         self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
-        lazy = plan.engine in LAZY_ENGINES
-        self.lazy = LazyReader(plan, self.programs, settings, self.names) if lazy else None
+        self.lazy = LazyReader(plan, self.programs, settings, self.names) if plan.lazy else None
         self.tree = TreeReader(plan, self.programs, self.names) if plan.engine == "tree" else None
-        arity = self.analysed.functions
         self.compiled = [
-            compile_external(name, function, arity[name]) for name, function in plan.functions.items()
+            compile_external(name, function, plan.arities[name]) for name, function in plan.functions.items()
         ]
 
     def _prunes(self) -> bool:
@@ -97,16 +92,16 @@ class Engine:
         Then it ends all runs of its partition ([N] 5.2.1).  Events that last may begin before it, and a
         match of another alternative, or of another part of the partition, may come before it.
         """
-        form = self.analysed.form
-        alone = len(self.plan.pushed.alternatives) == 1 and self.plan.pushed.split == form.partition
-        alone &= reads_apart(self.plan) or not form.partition
-        certain = form.strategy is not Strategy.ROBUST
-        return self.plan.output == "non_overlap" and alone and certain and self.analysed.schema.points
+        plan = self.plan
+        alone = len(plan.alternatives) == 1 and plan.split == plan.partition
+        alone &= plan.reads_apart or not plan.partition
+        certain = plan.strategy is not Strategy.ROBUST
+        return plan.output == "non_overlap" and alone and certain and plan.schema.points
 
     def _compresses(self) -> bool:
         """Say whether matches leave the search as graphs: where nothing picks among them afterwards."""
         program = self.programs[0]
-        picks = self.analysed.form.strategy is Strategy.ROBUST and program.search != "robust"
+        picks = self.plan.strategy is Strategy.ROBUST and program.search != "robust"
         alone = len(self.programs) == 1 and not program.absence_rows
         searches_runs = self.plan.engine == "automaton"  # the other engines list their matches
         return self.plan.output == "compressed" and alone and not picks and searches_runs
@@ -120,10 +115,10 @@ class Engine:
         return graphs
 
     def _roles(self, number: int) -> dict[str, int]:
-        return {name: bit for (n, name), bit in self.plan.pushed.roles_of.items() if n == number}
+        return {name: bit for (n, name), bit in self.plan.roles_of.items() if n == number}
 
     def _starts(self, number: int) -> dict[str, int]:
-        return {name: bit for (n, name), bit in self.plan.pushed.starts_of.items() if n == number}
+        return {name: bit for (n, name), bit in self.plan.starts_of.items() if n == number}
 
     def start(self, schema: pa.Schema) -> State:
         """Return the state before the first event of prepared batches with ``schema``."""
@@ -169,9 +164,9 @@ class Engine:
             chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
             ready, chosen = self._split_in_order(chosen, feed, ordered)
             # A match still to come ends later than a window ago and is no longer than a window.
-            window = None if self._counts_events() else self.analysed.window
-            forgotten = None if window is None else feed.now - 2 * window
-            partition = list(self.analysed.form.partition)
+            window = self.plan.window
+            forgotten = feed.now - 2 * window.length if window.counts_time else None
+            partition = list(self.plan.partition)
             ready, last_ends = keep_apart(ready, ordered, partition, state.last_ends, forgotten)
         else:
             ready, chosen, last_ends = chosen, no_matches(), None
@@ -230,7 +225,7 @@ class Engine:
         places[ordered.permutation] = np.arange(rows.num_rows)
         read = np.zeros(rows.num_rows, bool)
         read[places[: len(state.read)]] = state.read
-        if self._counts_events() and len(state.index):
+        if self.plan.window.counts_events and len(state.index):
             number_events(state, ordered, places)
         segments = find_segments(ordered, read, watermark)
         clock.lap("order")
@@ -247,7 +242,7 @@ class Engine:
     def _without_late(self, state: State, batch: pa.Table, counters: Counters) -> pa.Table:
         if state.watermark is None or batch.num_rows == 0:
             return batch
-        late = times(batch.column(self.analysed.schema.end)) <= state.watermark
+        late = times(batch.column(self.plan.schema.end)) <= state.watermark
         counters.late_rows = int(late.sum())
         return batch.filter(pa.array(~late)) if counters.late_rows else batch
 
@@ -282,7 +277,7 @@ class Engine:
         """
         if feed.flush or len(matches) == 0 or not self._waits():
             return matches, no_matches()
-        if self._counts_events():
+        if self.plan.window.counts_events:
             reach = ordered.events[L.EVENT_INDEX][matches.first]
         else:
             reach = ordered.events[L.EVENT_END][matches.first]
@@ -297,7 +292,7 @@ class Engine:
         if feed.flush or len(matches) == 0:
             return matches, no_matches()
         reach = matches.spans(ordered.events)[1]
-        if self._counts_events():
+        if self.plan.window.counts_events:
             ends, codes = ordered.events[L.EVENT_END], ordered.events[L.EVENT_SEGMENT]
             moments = np.stack((codes, ends), axis=1)
             moment = np.unique(moments, axis=0, return_inverse=True)[1].reshape(-1)
@@ -312,31 +307,27 @@ class Engine:
         self, matches: MatchSet, reach: Array, feed: Feed, ordered: Ordered
     ) -> tuple[MatchSet, MatchSet]:
         """Part matches by whether a window behind ``reach`` (a time, or an event's number) has passed."""
-        window = self.analysed.window
-        if window is None:
+        window = self.plan.window
+        if not window.bounded:
             return no_matches(), matches
-        if self._counts_events():
+        if window.counts_events:
             numbers, codes = ordered.events[L.EVENT_INDEX], ordered.events[L.EVENT_SEGMENT]
             seen = np.full(int(codes.max(initial=0)) + 2, -1, np.int64)
             done = ordered.events[L.EVENT_END] <= feed.now
             np.maximum.at(seen, codes[done], numbers[done])
-            past = seen[codes[matches.first]] - reach >= window - 1
+            past = seen[codes[matches.first]] - reach >= window.length - 1
         else:
-            past = reach <= max(feed.now - window, -(2**63))
+            past = reach <= max(feed.now - window.length, -(2**63))
         return matches.select(past), matches.select(~past)
-
-    def _counts_events(self) -> bool:
-        window = self.analysed.form.window
-        return window is not None and window.kind is WindowKind.EVENTS
 
     def _waits(self) -> bool:
         """Say whether a match can be ruled out by events after it.
 
         Of two alternatives that find one match, a greedy one may find it later.
         """
-        if self.analysed.form.strategy is Strategy.ROBUST:
+        if self.plan.strategy is Strategy.ROBUST:
             return True
-        if self.analysed.form.strategy is Strategy.GREEDY and len(self.programs) > 1:
+        if self.plan.strategy is Strategy.GREEDY and len(self.programs) > 1:
             return True
         for program in self.programs:
             positive = (1 << program.positives) - 1
@@ -356,7 +347,7 @@ class Engine:
         ranks: dict[str, int],
     ) -> MatchSet:
         """Apply robust selection, absences and the union of alternatives, one by one."""
-        picks = self.analysed.form.strategy is Strategy.ROBUST and self.programs[0].search != "robust"
+        picks = self.plan.strategy is Strategy.ROBUST and self.programs[0].search != "robust"
         if len(self.programs) == 1 and not picks and not self.programs[0].absence_rows:
             return matches
         segment = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
@@ -450,15 +441,14 @@ class Engine:
 
     def _still_visible(self, ordered: Ordered, read: Array, feed: Feed) -> Array:
         """Say which read rows an absence, or the numbering of events, may still look at."""
-        window = self.analysed.form.window
-        length = self.analysed.window
-        if window is None or length is None:
+        window = self.plan.window
+        if not window.bounded:
             return np.ones(ordered.table.num_rows, bool)
-        if window.kind is WindowKind.EVENTS:
+        if window.counts_events:
             codes, numbers = ordered.events[L.EVENT_SEGMENT], ordered.events[L.EVENT_INDEX]
             newest = np.full(int(codes.max(initial=0)) + 2, -1, np.int64)
             np.maximum.at(newest, codes[read], numbers[read])
-            return np.asarray(numbers > newest[codes] - 2 * length)
+            return np.asarray(numbers > newest[codes] - 2 * window.length)
         waits = self._waits() or self.plan.output == "non_overlap"
-        margin = 2 * length if waits else length
+        margin = 2 * window.length if waits else window.length
         return np.asarray(ordered.events[L.EVENT_END] >= max(feed.now - margin, -(2**63)))

@@ -6,8 +6,6 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 
-import pyarrow as pa
-
 from fyke.engine.engine import Engine
 from fyke.engine.input.prepare import derived_types
 from fyke.engine.measure.sample import measuring_engine
@@ -15,8 +13,7 @@ from fyke.language.query import Query
 from fyke.limits import Limits
 from fyke.logical.analyse import analyse
 from fyke.logical.schema import EventSchema
-from fyke.plan.plan import Plan
-from fyke.plan.pushdown import Pushed, push_down
+from fyke.plan.plan import Plan, make_plan
 from fyke.techniques import Techniques
 
 _MOST = 256  # queries that are kept
@@ -24,14 +21,12 @@ _MOST = 256  # queries that are kept
 
 @dataclass(slots=True)
 class KnownQuery:
-    """A query pushed down over tables of a schema, with the types of its derived columns.
+    """A query planned for tables of a schema, all but the functions, the engine and the statistics of a call.
 
-    Nobody changes them, and the engine for measuring reads no events: threads may share all of it.
+    Nobody changes it, and the engine for measuring reads no events: threads may share all of it.
     """
 
-    query: Query
-    pushed: Pushed
-    types: Mapping[str, pa.DataType]
+    plan: Plan
     measuring: Engine | None = None
 
     def engine(self, plan: Plan) -> Engine:
@@ -53,7 +48,7 @@ def known_query(
     techniques: Techniques,
     arities: Mapping[str, int],
 ) -> KnownQuery:
-    """Return a query pushed down, as it was the last time or for the first time.
+    """Return a query planned for tables, as it was the last time or for the first time.
 
     The same query comes again and again, with every file or batch, and small ones take less time to match.
     """
@@ -61,8 +56,9 @@ def known_query(
     key = (id(query), _key(schema), output, limits, techniques, tuple(arities.items()))
     found = _known.get(key)
     if found is None:
-        pushed = push_down(analyse(query, schema, limits, functions=dict(arities)), output, techniques)
-        found = KnownQuery(query, pushed, derived_types(pushed))  # the query, lest another has its identity
+        analysed = analyse(query, schema, limits, functions=dict(arities))
+        # The plan has the query, lest another one gets its identity.
+        found = KnownQuery(make_plan(analysed, derived_types, output, limits, techniques))
         with _lock:
             if len(_known) >= _MOST:
                 _known.pop(next(iter(_known)))

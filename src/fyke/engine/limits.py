@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from fyke.language.ast import Strategy
 from fyke.plan.plan import Plan
 
 _LONGEST = 60
@@ -27,8 +26,7 @@ def limits_by_partition(table: pa.Table, plan: Plan) -> Iterator[None]:
     try:
         yield
     except LimitReached as reached:
-        strict = plan.pushed.analysed.form.strategy is Strategy.STRICT
-        where = describe_partition(table, () if strict else plan.pushed.split, reached.row)
+        where = describe_partition(table, plan.keys, reached.row)
         raise plan.limits.exceeded(reached.limit, f"in {where}") from None
 
 

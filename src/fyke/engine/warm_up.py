@@ -14,8 +14,7 @@ from fyke.language.sase import parse
 from fyke.logical.analyse import analyse
 from fyke.logical.schema import make_schema
 from fyke.plan.counting import Counting
-from fyke.plan.plan import LAZY_ENGINES, Plan
-from fyke.plan.pushdown import push_down
+from fyke.plan.plan import Plan, make_plan
 from fyke.techniques import Techniques
 
 # Between them these reach every kernel; types never differ from query to query.
@@ -71,11 +70,11 @@ def _roads(plan: Plan | None) -> set[str]:
         return {"breadth first", "compressed"}
     if plan.engine == "tree":
         return {"tree"}
-    if plan.engine in LAZY_ENGINES:
+    if plan.lazy:
         counts = isinstance(plan.counting, Counting) and plan.counting.subsets
         return {"lazy counting"} if counts else {"lazy"}
     roads = {"breadth first"} | ({"compressed"} if plan.output == "compressed" else set())
-    robust = plan.pushed.analysed.form.strategy is Strategy.ROBUST
+    robust = plan.strategy is Strategy.ROBUST
     return roads | ({"backtrack"} if robust or plan.techniques.search == "backtrack" else set())
 
 
@@ -84,11 +83,11 @@ def _run(query: str, output: str, techniques: Techniques, road: str) -> None:
         {"t": [3, 1, 2], "e": ["A", "A", "A"], "k": [2, 1, 1], "x": [1.0, 1.0, 2.0], "s": ["u", "v", "w"]}
     )
     columns = dict(zip(events.schema.names, events.schema.types, strict=True))
-    pushed = push_down(analyse(parse(query), make_schema(columns, time="t", type_column="e")))
+    analysed = analyse(parse(query), make_schema(columns, time="t", type_column="e"))
     engine_name = _ENGINES.get(road, "automaton")
-    plan = Plan(pushed, derived_types(pushed), output, techniques=techniques, engine=engine_name)
+    plan = make_plan(analysed, derived_types, output, techniques=techniques, engine=engine_name)
     engine, builder = Engine(plan), builder_of(plan)
-    rows = prepare(events, pushed)
+    rows = prepare(events, plan)
     if road == "statistics":
         measure_rows(plan, rows)
         return

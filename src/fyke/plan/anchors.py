@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from fyke.language.ast import WindowKind
 from fyke.logical.normal_form import Absence, Alternative
-from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
+from fyke.plan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +36,15 @@ def find_anchors(plan: Plan) -> Anchors | None:
     That is without a window of time, where rows of no role count, where events last, and where
     ``Techniques(candidate_windows=False)`` says so or an order is given.
     """
-    analysed = plan.pushed.analysed
-    window = analysed.form.window
-    if window is None or window.kind is WindowKind.EVENTS or analysed.window is None:
+    if not plan.window.counts_time:
         return None
     # Who gives an order wants to see the chain do all of the work in that order.
     techniques = plan.techniques
-    wanted = plan.engine in LAZY_ENGINES and techniques.candidate_windows and techniques.order is None
-    if not wanted or not analysed.schema.points or every_row_counts(plan.pushed):
+    wanted = plan.lazy and techniques.candidate_windows and techniques.order is None
+    if not wanted or not plan.schema.points or plan.every_row_counts:
         return None
-    alternatives = enumerate(plan.pushed.alternatives)
-    return Anchors(analysed.window, tuple(_anchors_of(plan, number, each) for number, each in alternatives))
+    anchors = (_anchors_of(plan, number, each) for number, each in enumerate(plan.alternatives))
+    return Anchors(plan.window.length, tuple(anchors))
 
 
 def _anchors_of(plan: Plan, number: int, alternative: Alternative) -> tuple[Anchor, ...]:
@@ -57,7 +54,7 @@ def _anchors_of(plan: Plan, number: int, alternative: Alternative) -> tuple[Anch
         others = names if variable.group else names - {variable.name}
         back = any((variable.name, other) not in alternative.order for other in others)
         ahead = any((other, variable.name) not in alternative.order for other in others)
-        anchors.append(Anchor(plan.pushed.roles_of[number, variable.name], back, ahead))
+        anchors.append(Anchor(plan.roles_of[number, variable.name], back, ahead))
     return tuple(anchors)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fyke.errors import OptionError, near_misses
-from fyke.language.ast import Strategy, WindowKind
-from fyke.plan.plan import LAZY_ENGINES
-from fyke.plan.pushdown import Pushed
+from fyke.language.ast import Strategy
+from fyke.plan.plan import LAZY_ENGINES, Plan
 from fyke.plan.tree_shape import Shape, leaves
 from fyke.techniques import Techniques
 
@@ -15,43 +14,40 @@ TREE_STRATEGIES = (Strategy.ANY, Strategy.STRICT)
 ALWAYS_PARTS = "searches one partition of [...] at a time"
 
 
-def choose_engine(asked: str, pushed: Pushed, techniques: Techniques) -> str:
+def choose_engine(asked: str, plan: Plan) -> str:
     """Return the engine for a query; refuse one that cannot evaluate its strategy, or a wrong order."""
-    engine = "automaton" if asked == "auto" else asked
-    if engine in LAZY_ENGINES:
-        strategy = pushed.analysed.form.strategy
-        if strategy is not Strategy.ANY:
-            raise OptionError(
-                f"engine {engine!r} evaluates skip_till_any_match, and the query asks for {strategy.value}",
-                remedy="Use engine='automaton' or 'auto', or write WHERE skip_till_any_match { ... }.",
-            )
-    if engine == "tree" and pushed.analysed.form.strategy not in TREE_STRATEGIES:
+    engine, techniques = "automaton" if asked == "auto" else asked, plan.techniques
+    if engine in LAZY_ENGINES and plan.strategy is not Strategy.ANY:
+        raise OptionError(
+            f"engine {engine!r} evaluates skip_till_any_match, and the query asks for {plan.strategy.value}",
+            remedy="Use engine='automaton' or 'auto', or write WHERE skip_till_any_match { ... }.",
+        )
+    if engine == "tree" and plan.strategy not in TREE_STRATEGIES:
         raise OptionError(
             "engine 'tree' evaluates skip_till_any_match and strict_contiguity, and the query asks for "
-            f"{pushed.analysed.form.strategy.value}",
+            f"{plan.strategy.value}",
             remedy="Use engine='automaton' or 'auto', or write WHERE skip_till_any_match { ... }.",
         )
     _check_search(engine, techniques)
-    if parts_anyway(engine, pushed, techniques):
+    if parts_anyway(engine, plan):
         raise OptionError(
             f"engine {engine!r} {ALWAYS_PARTS}, so technique 'partition' cannot be switched off",
             remedy="Leave partition=False out, or use engine='automaton' or 'tree'.",
         )
-    _check_order(engine, pushed, techniques.order)
+    _check_order(engine, plan, techniques.order)
     if techniques.tree is not None:
-        _check_tree(engine, pushed, techniques.tree)
+        _check_tree(engine, plan, techniques.tree)
     return engine
 
 
-def parts_anyway(engine: str, pushed: Pushed, techniques: Techniques) -> bool:
+def parts_anyway(engine: str, plan: Plan) -> bool:
     """Say whether partitions are not wanted, but the engine searches one at a time where [x] makes some.
 
     Equalities of variables it can leave conditions.  Where WITHIN counts events of the partition, every
     engine reads it apart.
     """
-    window = pushed.analysed.form.window
-    counted = window is not None and window.kind is WindowKind.EVENTS
-    return engine in LAZY_ENGINES and not techniques.partition and bool(pushed.split) and not counted
+    unwanted = not plan.techniques.partition and not plan.window.counts_events
+    return engine in LAZY_ENGINES and unwanted and bool(plan.split)
 
 
 def _check_search(engine: str, techniques: Techniques) -> None:
@@ -63,17 +59,17 @@ def _check_search(engine: str, techniques: Techniques) -> None:
         )
 
 
-def _check_tree(engine: str, pushed: Pushed, tree: Shape) -> None:
+def _check_tree(engine: str, plan: Plan, tree: Shape) -> None:
     """Refuse a tree whose leaves are not the pattern's variables, each once."""
     if engine != "tree":
         raise OptionError(
             f"technique 'tree' is for engine='tree', and the engine is {engine!r}",
             remedy="Leave the tree out, or use engine='tree'.",
         )
-    _check_names("tree", pushed, leaves(tree), "Leave the tree out: then the cheapest one is searched for.")
+    _check_names("tree", plan, leaves(tree), "Leave the tree out: then the cheapest one is searched for.")
 
 
-def _check_order(engine: str, pushed: Pushed, order: tuple[str, ...] | None) -> None:
+def _check_order(engine: str, plan: Plan, order: tuple[str, ...] | None) -> None:
     """Refuse an order that is not one of the pattern's variables, each once."""
     if order is None:
         return
@@ -82,11 +78,11 @@ def _check_order(engine: str, pushed: Pushed, order: tuple[str, ...] | None) -> 
             f"technique 'order' is for engine='lazy_chain', and the engine is {engine!r}",
             remedy="Leave the order out, or use engine='lazy_chain'.",
         )
-    _check_names("order", pushed, order, "Leave the order out: then rare variables come first.")
+    _check_names("order", plan, order, "Leave the order out: then rare variables come first.")
 
 
-def _check_names(what: str, pushed: Pushed, given: Sequence[str], remedy: str) -> None:
-    names = list(dict.fromkeys(v.name for each in pushed.alternatives for v in each.variables))
+def _check_names(what: str, plan: Plan, given: Sequence[str], remedy: str) -> None:
+    names = list(dict.fromkeys(v.name for each in plan.alternatives for v in each.variables))
     said = (
         f"{what} must name each of {', '.join(names)} once, found {', '.join(map(str, given)) or 'nothing'}"
     )

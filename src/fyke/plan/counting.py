@@ -8,7 +8,7 @@ be enumerated: the number of subsets follows from a recurrence over the candidat
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -16,9 +16,10 @@ import pyarrow as pa
 from fyke.language.ast import Call, Index, Length, Reference, walk
 from fyke.logical.check import is_aggregate
 from fyke.logical.normal_form import Alternative, Condition, Variable
+from fyke.logical.returns import Output
+from fyke.logical.schema import EventSchema
 from fyke.plan.early_absences import early_absences, may_be_one
 from fyke.plan.match_aggregates import MERGEABLE, MatchAggregate, split_aggregates
-from fyke.plan.pushdown import Pushed
 
 _MOST_ELEMENTS = 64  # repetition bounds up to which lists are told apart by their length
 _MET = "every match is met, none is kept"
@@ -61,20 +62,31 @@ class Counting:
     chunks: bool = False
 
 
-def plan_counting(pushed: Pushed, output: str, *, first_chance: bool) -> Counting | str:
-    """Return how a lazy engine tallies the matches of a query, or why it must make a row of each."""
-    if not pushed.output.over_matches:
+def plan_counting(
+    result: Output,
+    alternatives: Sequence[Alternative],
+    schema: EventSchema,
+    output: str,
+    *,
+    first_chance: bool,
+) -> Counting | str:
+    """Return how a lazy engine tallies the matches of a query, or why it must make a row of each.
+
+    ``result`` is what RETURN asks for; with ``first_chance`` absences are checked as soon as they can be.
+    """
+    if not result.over_matches:
         return "RETURN asks for matches"
     if output != "all":
         return f"output is {output!r}"
-    found, _ = split_aggregates(pushed.output)
-    if any(may_repeat(*pair) for pair in itertools.combinations(pushed.alternatives, 2)):
+    found, _ = split_aggregates(result)
+    if any(may_repeat(*pair) for pair in itertools.combinations(alternatives, 2)):
         return "two alternatives may find the same match"
     counted = all(each.argument is None for each in found)
-    groups = any(variable.group for each in pushed.alternatives for variable in each.variables)
-    coupled = [why for why in map(_coupling, pushed.alternatives) if why]
-    why = _needs_rows(pushed, found, groups=groups, first_chance=first_chance)
-    values = tuple((each, None if each.argument is None else _value(each, pushed)) for each in found)
+    groups = any(variable.group for each in alternatives for variable in each.variables)
+    coupled = [why for why in map(_coupling, alternatives) if why]
+    variables = {v.name: v for each in alternatives for v in each.variables}
+    values = tuple((each, _value(each, variables, schema)) for each in found)
+    why = _needs_rows(alternatives, values, groups=groups, first_chance=first_chance)
     if not why and groups and not coupled:
         return Counting(values, True, "conditions couple neighbouring elements at most")
     if not why and (counted or not groups):
@@ -87,16 +99,22 @@ def plan_counting(pushed: Pushed, output: str, *, first_chance: bool) -> Countin
     return Counting(tuple((each, None) for each in found), False, reason, chunks=True)
 
 
-def _needs_rows(pushed: Pushed, found: Sequence[MatchAggregate], *, groups: bool, first_chance: bool) -> str:
+def _needs_rows(
+    alternatives: Sequence[Alternative],
+    values: Sequence[tuple[MatchAggregate, Value | None]],
+    *,
+    groups: bool,
+    first_chance: bool,
+) -> str:
     """Return why the search cannot tally matches by itself, or nothing."""
-    for alternative in pushed.alternatives:
+    for alternative in alternatives:
         if len(early_absences(alternative) if first_chance else ()) < len(alternative.absences):
             return "an absence is checked on whole matches"
-    valued = [each for each in found if each.argument is not None]
-    if any(_value(each, pushed) is None for each in valued):
+    valued = [value for each, value in values if each.argument is not None]
+    if None in valued:
         of = "lists of elements do not add up to" if groups else "is no number of one event"
         return f"an aggregate needs a value that {of}"
-    if valued and groups and len(pushed.alternatives) > 1:
+    if valued and groups and len(alternatives) > 1:
         return "an aggregate needs values, and there are several alternatives"
     return ""
 
@@ -110,10 +128,9 @@ def unbounded_groups(alternative: Alternative, *, window: bool) -> bool:
     return window and not before and not after
 
 
-def _value(aggregate: MatchAggregate, pushed: Pushed) -> Value | None:
+def _value(aggregate: MatchAggregate, variables: Mapping[str, Variable], schema: EventSchema) -> Value | None:
     """Return the value an aggregate is over, if a recurrence can carry it."""
     argument = aggregate.argument
-    variables = {v.name: v for each in pushed.alternatives for v in each.variables}
     if isinstance(argument, Length):
         value = Value("len", argument.variable, None)
     elif isinstance(argument, Reference) and argument.variable in variables:
@@ -129,7 +146,7 @@ def _value(aggregate: MatchAggregate, pushed: Pushed) -> Value | None:
         return None
     if value.source not in _BEST.get(aggregate.function, ()):
         return None
-    kind = pushed.analysed.schema.columns.get(value.attribute or "", pa.int64())
+    kind = schema.columns.get(value.attribute or "", pa.int64())
     numeric = pa.types.is_signed_integer(kind) or pa.types.is_float64(kind) or value.source == "count"
     return value if numeric else None
 

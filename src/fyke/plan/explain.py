@@ -8,10 +8,10 @@ from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
 from fyke.plan.anchors import find_anchors
 from fyke.plan.early_absences import depends_on, early_absences
 from fyke.plan.explain_run import Ran, explain_run
-from fyke.plan.plan import LAZY_ENGINES, Plan, every_row_counts
+from fyke.plan.plan import Plan
 from fyke.plan.planner import Choice, choose_plan
-from fyke.plan.pushdown import Pushed, physical
-from fyke.plan.statistics import Statistics, Sums
+from fyke.plan.pushdown import physical
+from fyke.plan.statistics import Statistics
 
 _READS = {
     Strategy.ANY: "every satisfied binding starts a new run, the old one goes on",
@@ -28,20 +28,18 @@ def explain_plan(plan: Plan, *, rows_by: str, ran: Ran | None = None) -> str:
 
     ``ran``: a run of the same plan.
     """
-    pushed = plan.pushed
-    analysed = pushed.analysed
-    lines = [str(analysed.query), ""]
+    lines = [str(plan.query), ""]
     lines += _title("normal form")
-    for number, alternative in enumerate(analysed.form.alternatives, start=1):
-        if len(analysed.form.alternatives) > 1:
-            lines.append(f"  alternative {number} of {len(analysed.form.alternatives)}")
+    for number, alternative in enumerate(plan.stated, start=1):
+        if len(plan.stated) > 1:
+            lines.append(f"  alternative {number} of {len(plan.stated)}")
         lines += _alternative(alternative)
-    lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(pushed)]
+    lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(plan)]
     # Only a whole table can be looked through first.
     if rows_by == "Arrow" and find_anchors(plan) is not None:
         lines.append("  near     where events of the rarest variable are few: rows within a window of one")
     lines += ["", *_title("matching"), *_matching(plan)]
-    choice = choose_plan(plan.engine, pushed, plan.techniques, plan.statistics, plan.output)
+    choice = choose_plan(plan.engine, plan, plan.statistics)
     lines += ["", *_title("cost"), *_costs(choice), *_unused(plan)]
     if plan.statistics is None:
         lines += _unmeasured(plan)
@@ -60,7 +58,7 @@ def _costs(choice: Choice) -> list[str]:
 
 def _unused(plan: Plan) -> list[str]:
     """Name the statistics that are about nothing in the query: slips of the pen, most likely."""
-    known, there = plan.statistics or Statistics(), Sums.of(plan.pushed)
+    known, there = plan.statistics or Statistics(), plan.sums()
     names, texts = ", ".join(there.names), " and ".join(there.texts) or "none"
     return [
         *(
@@ -143,19 +141,19 @@ def _absence(absence: Absence, alternative: Alternative, head: str) -> list[str]
     return lines
 
 
-def _rows(pushed: Pushed) -> list[str]:
+def _rows(plan: Plan) -> list[str]:
     lines = []
-    for role in pushed.roles:
+    for role in plan.roles:
         tests = [f"type is {role.type!r}"] if role.type is not None else []
         tests += [_row_text(condition) for condition in role.conditions]
         lines.append(f"  role {role.bit}   {' and '.join(tests) or 'every row'}")
-    if every_row_counts(pushed):
+    if plan.every_row_counts:
         lines.append("  filter   none: irrelevant rows break contiguity or count in the window")
     else:
         lines.append("  filter   rows that can play a role")
-    made = [derived for derived in pushed.made if physical(derived) not in pushed.analysed.schema.columns]
+    made = [derived for derived in plan.made if physical(derived) not in plan.schema.columns]
     lines += [f"  column   {physical(derived)} = {_row_text(derived.expression)}" for derived in made]
-    lines.append(f"  carry    {', '.join(pushed.needed)}")
+    lines.append(f"  carry    {', '.join(plan.needed)}")
     return lines
 
 
@@ -164,20 +162,13 @@ def _row_text(expression: Expression) -> str:
 
 
 def _matching(plan: Plan) -> list[str]:
-    pushed = plan.pushed
-    form = pushed.analysed.form
-    apart = pushed.split and form.strategy is not Strategy.STRICT
-    schema = pushed.analysed.schema
-    by = ", ".join(pushed.split) if apart else "nothing: one stream"
-    window = "none"
-    if form.window is not None:
-        window = unparse_window(form.window)
+    schema, window = plan.schema, plan.query.window
     lines = [
-        f"  split by {by}",
+        f"  split by {', '.join(plan.keys) or 'nothing: one stream'}",
         f"  order    {', '.join((schema.end, *schema.tie_breaker))}, then all columns",
         f"  engine   {plan.engine}",
-        f"  strategy {form.strategy.value}: {_READS[form.strategy]}",
-        f"  window   {window}",
+        f"  strategy {plan.strategy.value}: {_READS[plan.strategy]}",
+        f"  window   {'none' if window is None else unparse_window(window)}",
         f"  output   {plan.output}",
     ]
     if plan.engine == "lazy_chain":
@@ -185,9 +176,9 @@ def _matching(plan: Plan) -> list[str]:
         lines.append(f"  chain    {', '.join(given) if given else 'rare variables first, groups last'}")
     if plan.engine == "lazy_tree":
         lines.append("  tree     the variable with the fewest candidates in reach is next, groups last")
-    if plan.engine in LAZY_ENGINES:
+    if plan.lazy:
         lines += _absence_checks(plan)
-    if pushed.analysed.output.over_matches:
+    if plan.result.over_matches:
         lines.append(f"  then     {_aggregation(plan)}")
     return lines
 
@@ -195,7 +186,7 @@ def _matching(plan: Plan) -> list[str]:
 def _absence_checks(plan: Plan) -> list[str]:
     """Say when a lazy engine checks absences ([L] 4.4)."""
     lines = []
-    for alternative in plan.pushed.alternatives:
+    for alternative in plan.alternatives:
         early = early_absences(alternative) if plan.techniques.absence != "post_processing" else ()
         for number, absence in enumerate(alternative.absences):
             names = ", ".join(variable.name for variable in absence.variables)

@@ -25,15 +25,15 @@ def explain_run(plan: Plan, choice: Choice, ran: Ran) -> list[str]:
     """Return a table of statistics and work, estimated and observed, and the plan that follows from it."""
     known, seen, counts = choice.statistics, ran.seen, ran.counts
     windows = max(1.0, counts["events_read"] / max(1.0, seen.window_rows or known.window_rows))
-    texts = plan.pushed.texts
-    models = [CostModel(each, known, texts) for each in plan.pushed.alternatives]
+    texts = plan.texts
+    models = [CostModel(each, known, texts) for each in plan.alternatives]
     expected = sum(model.made(model.everything) for model in models)
     work = choice.chosen.work
     lines = [
         ("rows looked at", f"{known.rows:,}", f"{seen.rows:,}"),
         ("rows per window", short(known.window_rows), short(seen.window_rows)),
     ]
-    for name in dict.fromkeys(name for _, name in plan.pushed.roles_of):
+    for name in dict.fromkeys(name for _, name in plan.roles_of):
         believed = short(known.rate(name)) + ("" if name in known.rates else _ASSUMED)
         lines.append((f"{name} per window", believed, _or_unknown(seen.rates.get(name), short)))
     for condition, text in texts.items():
@@ -54,7 +54,7 @@ def explain_run(plan: Plan, choice: Choice, ran: Ran) -> list[str]:
     width, middle = (max(len(line[k]) for line in [*lines, ("", "estimated", "")]) for k in (0, 1))
     table = [("", "estimated", "observed"), *lines]
     found = [f"  {what:<{width}}  {then:>{middle}}  {now}".rstrip() for what, then, now in table]
-    again = choose_plan("auto", plan.pushed, plan.techniques, seen if seen.rows else known, plan.output)
+    again = choose_plan("auto", plan, seen if seen.rows else known)
     return [*found, f"  with these numbers auto takes {again.chosen}"]
 
 

@@ -2,76 +2,213 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from fyke.language.ast import Strategy, WindowKind
+from fyke.language.ast import Strategy
+from fyke.language.query import Query
 from fyke.limits import Limits
+from fyke.logical.analyse import Analysed
+from fyke.logical.normal_form import Alternative, Condition
+from fyke.logical.returns import Output
+from fyke.logical.schema import EventSchema
 from fyke.plan.counting import Counting, plan_counting
-from fyke.plan.pushdown import Pushed, physical
-from fyke.plan.statistics import Statistics
+from fyke.plan.pushdown import Derived, Role, physical, push_down
+from fyke.plan.statistics import Statistics, Sums
+from fyke.plan.window import Extent, measure_extent
 from fyke.techniques import Techniques
 
 ROLES = "__fyke_roles"
 LAZY_ENGINES = ("lazy_chain", "lazy_tree")
 
+_DEFAULT_LIMITS = Limits()
+_DEFAULT_TECHNIQUES = Techniques()
+
+# The types of derived columns, as whoever evaluates them knows: Arrow or Spark.
+DerivedTypes = Callable[[EventSchema, Sequence[Derived]], Mapping[str, pa.DataType]]
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A pushed-down query with the types of its derived columns and the options of the call.
+    """A query pushed down over the schema of its events, with the options of the call.
 
-    A *prepared* batch, which engines read, has the ``pushed.needed`` attributes, :data:`ROLES` (the
-    roles a row can play, as bits) and the derived columns under their :func:`physical` names.
-    ``counting`` says how aggregates over matches are computed without rows of matches, or why they are
-    not.
+    A *prepared* batch, which engines read, has the :attr:`prepared_columns`: the ``needed`` attributes,
+    :data:`ROLES` (the roles a row can play, as bits) and the derived columns under their
+    :func:`~fyke.plan.pushdown.physical` names.
+
+    Attributes
+    ----------
+    query
+        The query as it was written, for messages and ``explain``.
+    fingerprint
+        A hash of its meaning.
+    schema
+        The attributes of the events, and how they are ordered.
+    strategy, window
+        Which events a match may skip, and how far it may stretch.
+    partition
+        The attributes of ``[x]``, columns of the result; matches overlap within a partition.
+    split
+        Those by which the work is parted: equality chains may add to ``partition``.
+    stated
+        The alternatives with all their conditions, as the query states them.
+    alternatives
+        The same with the conditions that several events decide, over derived columns.
+    roles, roles_of, starts_of
+        The roles of rows; the role bit of each variable, by (alternative, name); and the one that the
+        first event of a group must have as well, where conditions tell it apart.
+    derived, exported, types
+        The columns made from one row for conditions, those made for the result, and their types by name.
+    needed
+        The attributes that rows of the result are made of.
+    filters
+        Whether rows that can play no role may be left out before the engine.
+    texts
+        The conditions between events as the user wrote them: statistics know them by these.
+    result
+        What RETURN asks for.
+    output
+        ``"all"``, ``"non_overlap"`` or ``"compressed"``.
+    functions, arities
+        Functions of the user by name, and how many numbers each takes.
+    engine, order, statistics
+        Who searches; the order of a lazy chain, as planned (one that is given in ``techniques`` comes
+        first); what is known of the data.
+    counting
+        How aggregates over matches are computed without rows of matches, or why they are not.
     """
 
-    pushed: Pushed
+    query: Query
+    fingerprint: str
+    schema: EventSchema
+    strategy: Strategy
+    window: Extent
+    partition: tuple[str, ...]
+    split: tuple[str, ...]
+    stated: tuple[Alternative, ...]
+    alternatives: tuple[Alternative, ...]
+    roles: tuple[Role, ...]
+    roles_of: Mapping[tuple[int, str], int]
+    starts_of: Mapping[tuple[int, str], int]
+    derived: tuple[Derived, ...]
+    exported: tuple[Derived, ...]
     types: Mapping[str, pa.DataType]
+    needed: tuple[str, ...]
+    filters: bool
+    texts: Mapping[Condition, str]
+    result: Output
+    arities: Mapping[str, int]
     output: str = "all"
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = _DEFAULT_LIMITS
     functions: Mapping[str, Callable[..., float]] = field(default_factory=dict)
-    techniques: Techniques = field(default_factory=Techniques)
+    techniques: Techniques = _DEFAULT_TECHNIQUES
     engine: str = "automaton"
     statistics: Statistics | None = None
-    order: tuple[str, ...] | None = None  # of a lazy chain, as planned; one that is given comes first
+    order: tuple[str, ...] | None = None
     counting: Counting | str = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counting", self._counting())
 
     def _counting(self) -> Counting | str:
-        if self.engine not in LAZY_ENGINES:
+        if not self.lazy:
             return f"the {self.engine} lists matches"
         first_chance = self.techniques.absence != "post_processing"
-        return plan_counting(self.pushed, self.output, first_chance=first_chance)
+        return plan_counting(
+            self.result, self.alternatives, self.schema, self.output, first_chance=first_chance
+        )
+
+    @property
+    def text(self) -> str | None:
+        """The text of the query, for the places of errors; None if it was built in Python."""
+        return self.query.text
+
+    @property
+    def lazy(self) -> bool:
+        """Whether a lazy engine searches."""
+        return self.engine in LAZY_ENGINES
+
+    @property
+    def made(self) -> tuple[Derived, ...]:
+        """All derived columns: those of conditions, and those ``exported`` to the result."""
+        return self.derived + self.exported
+
+    @property
+    def prepared_columns(self) -> tuple[str, ...]:
+        """The columns of a prepared batch, in order."""
+        return tuple(dict.fromkeys((*self.needed, ROLES, *map(physical, self.made))))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The attributes whose rows with a null are in no partition; strict contiguity sees one stream."""
+        return () if self.strategy is Strategy.STRICT else self.split
+
+    @property
+    def every_row_counts(self) -> bool:
+        """Whether rows that can play no role must still reach the engine."""
+        contiguous = self.strategy in (Strategy.PARTITION, Strategy.STRICT)
+        return contiguous or self.window.counts_events or not self.filters
+
+    @property
+    def reads_apart(self) -> bool:
+        """Whether the engine reads partition after partition, and not all of them together.
+
+        Strict contiguity looks at the whole input.  Without the technique of partitions ([S] 5.2.3) other
+        strategies do too, unless contiguity or WITHIN n EVENTS speaks of the partition itself; lazy engines
+        search a partition at a time.
+        """
+        if self.strategy is Strategy.STRICT:
+            return False
+        within = self.window.counts_events or self.strategy is Strategy.PARTITION
+        return self.techniques.partition or within or self.lazy
+
+    def sums(self) -> Sums:
+        """Return the sums of what is seen of the events, before anything is added."""
+        return Sums([name for _, name in self.roles_of], list(self.texts.values()))
 
 
-def every_row_counts(pushed: Pushed) -> bool:
-    """Say whether rows that can play no role must still reach the engine."""
-    form = pushed.analysed.form
-    contiguous = form.strategy in (Strategy.PARTITION, Strategy.STRICT)
-    counted = form.window is not None and form.window.kind is WindowKind.EVENTS
-    return contiguous or counted or not pushed.filters
+def make_plan(
+    analysed: Analysed,
+    derived_types: DerivedTypes,
+    output: str = "all",
+    limits: Limits = _DEFAULT_LIMITS,
+    techniques: Techniques = _DEFAULT_TECHNIQUES,
+    *,
+    engine: str = "automaton",
+) -> Plan:
+    """Push an analysed query down and write all that engines need into one flat plan.
 
-
-def reads_apart(plan: Plan) -> bool:
-    """Say whether the engine reads partition after partition, and not all of them together.
-
-    Strict contiguity looks at the whole input.  Without the technique of partitions ([S] 5.2.3) other
-    strategies do too, unless contiguity or WITHIN n EVENTS speaks of the partition itself.
+    Raises
+    ------
+    TooManyVariablesError, UnsupportedQueryError
     """
-    form = plan.pushed.analysed.form
-    if form.strategy is Strategy.STRICT:
-        return False
-    counted = form.window is not None and form.window.kind is WindowKind.EVENTS
-    lazy = plan.engine in LAZY_ENGINES  # they search a partition at a time
-    return plan.techniques.partition or counted or lazy or form.strategy is Strategy.PARTITION
-
-
-def prepared_columns(pushed: Pushed) -> tuple[str, ...]:
-    """Return the columns of a prepared batch, in order."""
-    made = (physical(derived) for derived in pushed.made)
-    return tuple(dict.fromkeys((*pushed.needed, ROLES, *made)))
+    pushed = push_down(analysed, output, techniques)
+    form = analysed.form
+    return Plan(
+        query=analysed.query,
+        fingerprint=form.fingerprint,
+        schema=analysed.schema,
+        strategy=form.strategy,
+        window=measure_extent(form.window, analysed.window),
+        partition=form.partition,
+        split=pushed.split,
+        stated=form.alternatives,
+        alternatives=pushed.alternatives,
+        roles=pushed.roles,
+        roles_of=pushed.roles_of,
+        starts_of=pushed.starts_of,
+        derived=pushed.derived,
+        exported=pushed.exported,
+        types=derived_types(analysed.schema, pushed.made),
+        needed=pushed.needed,
+        filters=pushed.filters,
+        texts=pushed.texts,
+        result=pushed.output,
+        arities=analysed.functions,
+        output=output,
+        limits=limits,
+        techniques=techniques,
+        engine=engine,
+    )

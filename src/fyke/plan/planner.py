@@ -14,8 +14,7 @@ from functools import lru_cache
 from fyke.language.ast import Strategy
 from fyke.plan.choose_engine import ALWAYS_PARTS, TREE_STRATEGIES, parts_anyway
 from fyke.plan.cost import CostModel, Work
-from fyke.plan.plan import LAZY_ENGINES
-from fyke.plan.pushdown import Pushed
+from fyke.plan.plan import LAZY_ENGINES, Plan
 from fyke.plan.search import Found, automaton_work, best_order, best_tree, tree_work
 from fyke.plan.statistics import Statistics
 from fyke.plan.tree_shape import orient, show
@@ -67,15 +66,7 @@ def _amount(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def choose_plan(
-    asked: str,
-    pushed: Pushed,
-    techniques: Techniques,
-    statistics: Statistics | None,
-    output: str = "all",
-    *,
-    quick: bool = False,
-) -> Choice:
+def choose_plan(asked: str, plan: Plan, statistics: Statistics | None, *, quick: bool = False) -> Choice:
     """Return the engine for a query: the one asked for, or the cheapest of those that can run it.
 
     ``quick``: an engine that for reading the events alone needs longer than another one for everything is
@@ -84,7 +75,7 @@ def choose_plan(
     known = statistics or Statistics()
     quick = quick and asked == "auto"
     options = sorted(
-        cost_engines(pushed, techniques, known, output, quick=quick),
+        cost_engines(plan, known, quick=quick),
         key=lambda o: (o.refused != "", o.work.cost),
     )
     engine = options[0].engine if asked == "auto" else asked
@@ -92,12 +83,10 @@ def choose_plan(
     return Choice(engine, None if statistics is None else best.order, tuple(options), known)
 
 
-def cost_engines(
-    pushed: Pushed, techniques: Techniques, statistics: Statistics, output: str, *, quick: bool = False
-) -> list[Option]:
+def cost_engines(plan: Plan, statistics: Statistics, *, quick: bool = False) -> list[Option]:
     """Return every engine with its work for a query."""
-    models = [CostModel(alternative, statistics, pushed.texts) for alternative in pushed.alternatives]
-    strategy = pushed.analysed.form.strategy
+    models = [CostModel(alternative, statistics, plan.texts) for alternative in plan.alternatives]
+    strategy, output, techniques = plan.strategy, plan.output, plan.techniques
     asked_for = techniques.order is not None or techniques.tree is not None
     found: list[Option] = []
     engines = ("automaton", *LAZY_ENGINES, "tree")
@@ -115,7 +104,7 @@ def cost_engines(
             refused = "strict contiguity leaves few runs, which the automaton reads fastest"
         elif engine != "automaton" and techniques.search != "breadth_first":
             refused = f"takes no search {techniques.search!r}"
-        elif parts_anyway(engine, pushed, techniques):
+        elif parts_anyway(engine, plan):
             refused = ALWAYS_PARTS
         elif techniques.order is not None and engine != "lazy_chain" and asked_for:
             refused = "takes no order"

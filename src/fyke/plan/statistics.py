@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from fyke.errors import OptionError
 from fyke.language.ast import Binary, Expression
 from fyke.logical.normal_form import Condition
-from fyke.plan.pushdown import Pushed
 
 USUAL_RATE = 10.0
 _USUAL = {"=": 0.1, "!=": 0.9, "<>": 0.9}
@@ -95,11 +94,6 @@ class Sums:
         self.names, self.texts = tuple(dict.fromkeys(names)), tuple(dict.fromkeys(texts))
         # Rows, rows in windows, events of each variable; of each condition its pairs, and those that hold.
         self.values = [0.0] * (2 + len(self.names) + 2 * len(self.texts))
-
-    @classmethod
-    def of(cls, pushed: Pushed) -> Sums:
-        """Return the sums of a query before anything is added."""
-        return cls([name for _, name in pushed.roles_of], list(pushed.texts.values()))
 
     def add(self, found: Statistics) -> None:
         """Add what some rows have shown."""

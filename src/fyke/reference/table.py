@@ -24,8 +24,7 @@ from fyke.logical.normal_form import Absence, Variable
 from fyke.logical.relational import analyse_relational
 from fyke.logical.returns import END, MATCH_ID, START
 from fyke.logical.schema import EventSchema, make_schema
-from fyke.plan.plan import Plan
-from fyke.plan.pushdown import push_down
+from fyke.plan.plan import make_plan
 from fyke.reference.expression import Functions, Occurrence, evaluate
 from fyke.reference.matches import Match, matches, non_overlap, partition_key, return_value
 from fyke.reference.relational import relational_rows, relational_types
@@ -76,13 +75,13 @@ def match_analysed(table: pa.Table, analysed: Analysed, output: str, functions: 
     found = matches(analysed.form, occurrences(ordered, analysed.schema, only), analysed.window, functions)
     if output == "non_overlap":
         found = non_overlap(analysed.form, found)
-    pushed = push_down(analysed)
-    builder = ResultBuilder(Plan(pushed, derived_types(pushed), output))
+    plan = make_plan(analysed, derived_types, output)
+    builder = ResultBuilder(plan)
     if analysed.output.over_matches:
         rows = _aggregated(found, analysed, functions)
         return pa.Table.from_pylist(rows, builder.finish(builder.schema.empty_table()).schema)
     names = list(builder.variables)
-    ids = _ids(found, names, ordered, pushed.needed, analysed)
+    ids = _ids(found, names, ordered, plan.needed, analysed)
     rows = [
         _row(each, analysed, functions, builder) | {MATCH_ID: id_}
         for each, id_ in zip(found, ids, strict=True)

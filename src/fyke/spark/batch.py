@@ -20,10 +20,9 @@ from fyke.engine.output.compressed import CompressedBuilder, builder_of, enumera
 from fyke.engine.output.rows import ResultBuilder
 from fyke.engine.state import Counters, State
 from fyke.engine.warm_up import warm_up
-from fyke.language.ast import Strategy
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import MatchAggregate, combine_tallies, split_aggregates
-from fyke.plan.plan import Plan, prepared_columns
+from fyke.plan.plan import Plan
 from fyke.spark.aggregates import AGGREGATES
 from fyke.spark.expression import quote, to_sql
 from fyke.spark.observe import Observed, counts_of_task, with_metrics, without_counts
@@ -42,8 +41,8 @@ def match_frame(frame: DataFrame, plan: Plan, observed: Observed | None = None) 
     """
     arrange_workers(frame.sparkSession)
     if observed is not None:
-        frame = observed.input(frame, plan.pushed.analysed.schema.time)
-    rows = relevant(prepared(frame, plan.pushed), plan.pushed)
+        frame = observed.input(frame, plan.schema.time)
+    rows = relevant(prepared(frame, plan), plan)
     rows = together(rows if observed is None else observed.kept(rows), plan)
     rows = arranged(rows if observed is None else observed.moved(rows), plan)
     builder = builder_of(plan)
@@ -51,9 +50,9 @@ def match_frame(frame: DataFrame, plan: Plan, observed: Observed | None = None) 
     if observed is None:
         matches = rows.mapInArrow(matcher(plan), schema)
     else:
-        told = rows.mapInArrow(matcher(plan, metrics=True), with_metrics(schema, plan.pushed))
+        told = rows.mapInArrow(matcher(plan, metrics=True), with_metrics(schema, plan))
         matches = observed.matches(told)
-    return _aggregated(matches, plan, builder) if plan.pushed.analysed.output.over_matches else matches
+    return _aggregated(matches, plan, builder) if plan.result.over_matches else matches
 
 
 def enumerate_frame(compressed: DataFrame) -> DataFrame:
@@ -72,16 +71,15 @@ def enumerate_frame(compressed: DataFrame) -> DataFrame:
 
 def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder | CompressedBuilder) -> DataFrame:
     """Aggregate over matches with Spark's own operators."""
-    analysed = plan.pushed.analysed
     tallied = isinstance(plan.counting, Counting)
-    aggregates, items = (combine_tallies if tallied else split_aggregates)(plan.pushed.output)
+    aggregates, items = (combine_tallies if tallied else split_aggregates)(plan.result)
     # The types are those of the result on a table without rows: Spark has others for sums of decimals.
     finished = builder.finish(builder.schema.empty_table()).schema
-    partition = [F.col(quote(name)) for name in analysed.form.partition]
+    partition = [F.col(quote(name)) for name in plan.partition]
     asked = [_aggregate(each, builder).alias(each.column) for each in aggregates]
     grouped = matches.groupBy(*partition).agg(*asked)
     columns = []
-    for column, item in zip(plan.pushed.output.columns, items, strict=True):
+    for column, item in zip(plan.result.columns, items, strict=True):
         kind = from_arrow_type(finished.field(column.name).type, prefer_timestamp_ntz=True)
         columns.append(F.expr(to_sql(item, {})).cast(kind).alias(column.name))
     return grouped.select(*partition, *columns)
@@ -102,7 +100,7 @@ def matcher(
 
     With ``metrics`` its rows have a column more, and a last row tells what has been counted.
     """
-    names = list(prepared_columns(plan.pushed))
+    names = list(plan.prepared_columns)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         warm_up(plan, statistics=metrics)
@@ -112,7 +110,7 @@ def matcher(
             yield from walk.results(named)
             return
         for batch in walk.results(named):
-            yield without_counts(batch, plan.pushed)
+            yield without_counts(batch, plan)
         yield from counts_of_task(walk.builder.schema, walk.counters, walk.clock, walk.seen.sums())
 
     return run
@@ -120,9 +118,8 @@ def matcher(
 
 def _ordered_by_number(plan: Plan) -> Plan:
     """Return the plan for rows that are numbered in processing order: of equal times the number decides."""
-    analysed = plan.pushed.analysed
-    schema = replace(analysed.schema, columns={_NUMBER: pa.int64(), **analysed.schema.columns})
-    return replace(plan, pushed=replace(plan.pushed, analysed=replace(analysed, schema=schema)))
+    columns = {_NUMBER: pa.int64(), **plan.schema.columns}
+    return replace(plan, schema=replace(plan.schema, columns=columns))
 
 
 class _Walk:
@@ -133,9 +130,7 @@ class _Walk:
     """
 
     def __init__(self, plan: Plan, *, observed: bool = False) -> None:
-        analysed = plan.pushed.analysed
-        self.partition = () if analysed.form.strategy is Strategy.STRICT else plan.pushed.split
-        self.end = analysed.schema.end
+        self.partition, self.end = plan.keys, plan.schema.end
         self.engine, self.builder = Engine(_ordered_by_number(plan)), builder_of(plan)
         self.counters, self.clock = Counters(), Clock()
         self.seen = Seen(self.engine) if observed else None

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from fyke.engine.measure.clock import PHASES, Clock
 from fyke.engine.state import PEAKS, Counters
-from fyke.plan.pushdown import Pushed
+from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics, Sums
 from fyke.spark.expression import rejected_sql
 
@@ -28,8 +28,8 @@ class Observed:
     last row of each task, which tells what the task has counted and is no match.
     """
 
-    def __init__(self, pushed: Pushed) -> None:
-        self._sums = Sums.of(pushed)
+    def __init__(self, plan: Plan) -> None:
+        self._sums = plan.sums()
         self._input, self._kept, self._moved, self._tasks = (Observation() for _ in range(4))
 
     def input(self, frame: DataFrame, time: tuple[str, str]) -> DataFrame:
@@ -82,14 +82,14 @@ def _kind(sums: Sums) -> pa.DataType:
     return pa.struct([(name, pa.int64()) for name in _COUNTS] + real)
 
 
-def with_metrics(schema: StructType, pushed: Pushed) -> StructType:
+def with_metrics(schema: StructType, plan: Plan) -> StructType:
     """Return the schema of rows of the result that carry :data:`METRICS`."""
-    return StructType([*schema.fields]).add(METRICS, from_arrow_type(_kind(Sums.of(pushed))))
+    return StructType([*schema.fields]).add(METRICS, from_arrow_type(_kind(plan.sums())))
 
 
-def without_counts(batch: pa.RecordBatch, pushed: Pushed) -> pa.RecordBatch:
+def without_counts(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     """Return matches with a :data:`METRICS` that says nothing."""
-    return batch.append_column(METRICS, pa.nulls(batch.num_rows, _kind(Sums.of(pushed))))
+    return batch.append_column(METRICS, pa.nulls(batch.num_rows, _kind(plan.sums())))
 
 
 def counts_of_task(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -30,8 +30,8 @@ from fyke.language.ast import (
 )
 from fyke.language.unparse import unparse_expression
 from fyke.logical.schema import EventSchema
-from fyke.plan.plan import ROLES, Plan, every_row_counts, prepared_columns
-from fyke.plan.pushdown import Derived, Pushed, Role, physical
+from fyke.plan.plan import ROLES, Plan
+from fyke.plan.pushdown import Derived, Role, physical
 from fyke.spark.expression import FORBIDDEN, identifier, quote, rejected_sql, text_literal, timed_sql, to_sql
 
 _UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
@@ -112,27 +112,29 @@ def infer_type(frame: DataFrame, expression: Expression, text: str | None = None
         ) from None
 
 
-def derived_types(frame: DataFrame, pushed: Pushed) -> dict[str, pa.DataType]:
-    """Return the types of the derived columns."""
-    if not pushed.made:
+def derived_types(frame: DataFrame, schema: EventSchema, made: Sequence[Derived]) -> dict[str, pa.DataType]:
+    """Return the types of derived columns."""
+    if not made:
         return {}
-    types = arrow_columns(prepared(frame, pushed))
-    return {derived.name: types[physical(derived)] for derived in pushed.made}
+    types = arrow_columns(_by_bytes(frame).withColumns(_new_columns(made, schema)))
+    return {derived.name: types[physical(derived)] for derived in made}
 
 
-def prepared(frame: DataFrame, pushed: Pushed) -> DataFrame:
+def _new_columns(made: Sequence[Derived], schema: EventSchema) -> dict[str, Column]:
+    """Return the derived columns that are not attributes already."""
+    new = {physical(derived): derived for derived in made if physical(derived) not in schema.columns}
+    return {name: F.expr(_derived_sql(derived, schema)) for name, derived in new.items()}
+
+
+def prepared(frame: DataFrame, plan: Plan) -> DataFrame:
     """Add roles and derived columns to the rows that have a time."""
-    schema = pushed.analysed.schema
-    new = {ROLES: F.expr(_roles_sql(pushed.roles, schema))}
-    for derived in pushed.made:
-        name = physical(derived)
-        if name not in schema.columns:
-            new[name] = F.expr(_derived_sql(derived, schema))
+    schema = plan.schema
+    roles = F.expr(_roles_sql(plan.roles, schema))
     timed = _by_bytes(frame).where(timed_sql(schema.time))
-    if not every_row_counts(pushed):
-        filtering = _scan_sql(pushed.roles, schema)
+    if not plan.every_row_counts:
+        filtering = _scan_sql(plan.roles, schema)
         timed = timed if filtering is None else timed.where(filtering)
-    return timed.withColumns(new)
+    return timed.withColumns({ROLES: roles, **_new_columns(plan.made, schema)})
 
 
 def _by_bytes(frame: DataFrame) -> DataFrame:
@@ -150,33 +152,32 @@ def rejected(frame: DataFrame, time: tuple[str, str]) -> DataFrame:
     return frame.where(rejected_sql(time))
 
 
-def relevant(frame: DataFrame, pushed: Pushed) -> DataFrame:
+def relevant(frame: DataFrame, plan: Plan) -> DataFrame:
     """Leave out prepared rows that can play no role or are in no partition, where they do not matter."""
-    if not every_row_counts(pushed):
+    if not plan.every_row_counts:
         frame = frame.where(f"{ROLES} <> 0")
-    for key in _keys(pushed):
+    for key in _keys(plan):
         frame = frame.where(key.isNotNull())
     return frame
 
 
-def first_rows(frame: DataFrame, pushed: Pushed, count: int) -> pa.Table:
+def first_rows(frame: DataFrame, plan: Plan, count: int) -> pa.Table:
     """Return the earliest relevant rows, prepared; this runs a Spark job."""
-    rows = relevant(prepared(frame, pushed), pushed)
-    ordered = rows.orderBy(quote(pushed.analysed.schema.end)).limit(count)
-    names = dict.fromkeys((*prepared_columns(pushed), *pushed.analysed.schema.order_columns()))
+    rows = relevant(prepared(frame, plan), plan)
+    ordered = rows.orderBy(quote(plan.schema.end)).limit(count)
+    names = dict.fromkeys((*plan.prepared_columns, *plan.schema.order_columns()))
     return ordered.select(*map(quote, names)).toArrow()
 
 
-def _keys(pushed: Pushed) -> list[Column]:
-    strict = pushed.analysed.form.strategy is Strategy.STRICT
-    return [] if strict else [F.col(quote(name)) for name in pushed.split]
+def _keys(plan: Plan) -> list[Column]:
+    return [F.col(quote(name)) for name in plan.keys]
 
 
 def together(frame: DataFrame, plan: Plan) -> DataFrame:
     """Bring the partitions of relevant rows together, with the columns that are sorted by or read."""
-    columns = dict.fromkeys((*prepared_columns(plan.pushed), *_order(plan)))
+    columns = dict.fromkeys((*plan.prepared_columns, *_order(plan)))
     frame = frame.select(*(F.col(quote(name)) for name in columns))
-    keys = _keys(plan.pushed)
+    keys = _keys(plan)
     return frame.repartition(*keys) if keys else frame.repartition(1)
 
 
@@ -187,15 +188,15 @@ def arranged(frame: DataFrame, plan: Plan) -> DataFrame:
     backtick in a name for syntax, so here they have plain names.
     """
     order = [F.col(quote(name)).asc_nulls_first() for name in _order(plan)]
-    frame = frame.sortWithinPartitions(*_keys(plan.pushed), *order)
-    columns = prepared_columns(plan.pushed)
+    frame = frame.sortWithinPartitions(*_keys(plan), *order)
+    columns = plan.prepared_columns
     return frame.select(*(F.col(quote(name)).alias(f"c{number}") for number, name in enumerate(columns)))
 
 
 def _order(plan: Plan) -> tuple[str, ...]:
     """Return the columns that rows are sorted by."""
-    order = plan.pushed.analysed.schema.order_columns()
-    columns = prepared_columns(plan.pushed)
+    order = plan.schema.order_columns()
+    columns = plan.prepared_columns
     return order if _order_matters(plan) else tuple(name for name in order if name in columns)
 
 
@@ -204,10 +205,9 @@ def _order_matters(plan: Plan) -> bool:
 
     Only then must columns be read that nothing but the sort looks at.
     """
-    form = plan.pushed.analysed.form
-    groups = any(variable.group for each in form.alternatives for variable in each.variables)
-    every_match = form.strategy is Strategy.ANY and plan.output == "all"
-    return groups or not every_match or every_row_counts(plan.pushed)
+    groups = any(variable.group for each in plan.alternatives for variable in each.variables)
+    every_match = plan.strategy is Strategy.ANY and plan.output == "all"
+    return groups or not every_match or plan.every_row_counts
 
 
 def _roles_sql(roles: tuple[Role, ...], schema: EventSchema) -> str:

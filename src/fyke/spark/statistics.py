@@ -17,7 +17,7 @@ def measure_frame(plan: Plan, frame: DataFrame) -> Statistics:
 
     If a window may be longer than what they cover, a second job counts all rows: how many more it can hold.
     """
-    rows, most = first_rows(frame, plan.pushed, SAMPLE_ROWS), 1.0
+    rows, most = first_rows(frame, plan, SAMPLE_ROWS), 1.0
     if rows.num_rows == SAMPLE_ROWS and longer(plan, rows, math.inf) > 1.0:
-        most = relevant(prepared(frame, plan.pushed), plan.pushed).count() / SAMPLE_ROWS
+        most = relevant(prepared(frame, plan), plan).count() / SAMPLE_ROWS
     return measure_rows(plan, rows, most)

@@ -20,7 +20,6 @@ from fyke.engine.limits import LimitReached
 from fyke.engine.matchset import MatchSet, no_matches
 from fyke.engine.output.graphs import GraphSet
 from fyke.engine.state import Counters, RunState
-from fyke.language.ast import WindowKind
 from fyke.limits import Limits
 
 _RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 1 << 15, 1 << 16, 64, 1 << 15
@@ -305,12 +304,12 @@ class AutomatonCall:
 
     def _oldest(self, event: int) -> int:
         """Return the least age that fits into one window with an event."""
-        settings, events = self.program.settings, self.data.events
-        if settings.window is None:
+        window, events = self.program.settings.window, self.data.events
+        if not window.bounded:
             return -(2**63)
-        if settings.window_kind is WindowKind.EVENTS:
-            return int(events[L.EVENT_INDEX, event]) - settings.window + 1
-        return max(int(events[L.EVENT_END, event]) - settings.window, -(2**63))
+        if window.counts_events:
+            return int(events[L.EVENT_INDEX, event]) - window.length + 1
+        return max(int(events[L.EVENT_END, event]) - window.length, -(2**63))
 
     def _finish(self) -> tuple[MatchSet, RunState]:
         self._drain()

@@ -16,8 +16,10 @@ from fyke.engine.automaton.equivalence import Bounds, Pending, needed_values
 from fyke.engine.conditions.compile import Code, ColumnUse, Compiler
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
-from fyke.language.ast import Strategy, WindowKind
+from fyke.engine.window import kernel_window
+from fyke.language.ast import Strategy
 from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
+from fyke.plan.window import Extent
 from fyke.techniques import Techniques
 
 _STRATEGY = {
@@ -36,8 +38,7 @@ class Settings:
 
     columns: Mapping[str, ColumnUse]
     strategy: Strategy
-    window_kind: WindowKind | None
-    window: int | None
+    window: Extent
     tick: int
     scale: int
     functions: Mapping[str, int]
@@ -200,7 +201,7 @@ class Program:
     def _tests_windows(self) -> bool:
         """Say whether starts are tested for candidate windows."""
         in_order = all(mask < 1 << k for k, mask in enumerate(self.before[: self.positives]))
-        worth = self.settings.window is not None and self.positives > 1
+        worth = self.settings.window.bounded and self.positives > 1
         return self.settings.techniques.candidate_windows and worth and in_order
 
     def _prunes(self) -> bool:
@@ -376,10 +377,7 @@ class Program:
         head[L.HEAD_VARIABLES] = self.positives
         head[L.HEAD_ALL_VARIABLES] = len(self.everything)
         head[L.HEAD_STRATEGY] = _STRATEGY[settings.strategy]
-        if settings.window is not None and settings.window_kind is not None:
-            events = settings.window_kind is WindowKind.EVENTS
-            head[L.HEAD_WINDOW_KIND] = L.WINDOW_EVENTS if events else L.WINDOW_TIME
-            head[L.HEAD_WINDOW] = min(settings.window, 2**63 - 1)
+        head[L.HEAD_WINDOW_KIND], head[L.HEAD_WINDOW] = kernel_window(settings.window)
         head[L.HEAD_RUN_INTEGERS], head[L.HEAD_RUN_FLOATS] = self.run_integers, self.run_floats
         head[L.HEAD_MERGES], head[L.HEAD_POINTS] = int(self.merges), int(settings.points)
         head[L.HEAD_CANDIDATES], head[L.HEAD_PRUNES] = int(self._tests_windows()), int(self._prunes())

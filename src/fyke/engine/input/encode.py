@@ -29,7 +29,7 @@ def column_uses(plan: Plan) -> tuple[dict[str, ColumnUse], int, int]:
     exact = all(kind.precision + scale - kind.scale <= 18 for kind in decimals)
     uses: dict[str, ColumnUse] = {}
     counts = {"i": 0, "f": 0, "list": 0}
-    for derived in plan.pushed.derived:
+    for derived in plan.derived:
         kind = kind_of(types[derived.name])
         store = "f" if kind is Kind.FLOAT or (kind is Kind.DECIMAL and not exact) else "i"
         if kind is Kind.LIST:
@@ -37,7 +37,7 @@ def column_uses(plan: Plan) -> tuple[dict[str, ColumnUse], int, int]:
         if kind in (Kind.STRUCT, Kind.OTHER):
             raise TypeClashError(
                 f"{types[derived.name]} cannot be compared across events",
-                text=plan.pushed.analysed.query.text,
+                text=plan.text,
                 remedy="Use one of its fields.",
             )
         if store == "f":
@@ -49,7 +49,7 @@ def column_uses(plan: Plan) -> tuple[dict[str, ColumnUse], int, int]:
 
 def time_tick(plan: Plan) -> int:
     """Return the nanoseconds of one tick: microseconds, unless something is finer."""
-    expressions: list[Expression] = [c.expression for a in plan.pushed.alternatives for c in a.conditions]
+    expressions: list[Expression] = [c.expression for a in plan.alternatives for c in a.conditions]
     fine = any(
         isinstance(node, Duration) and node.nanoseconds % 1000 for each in expressions for node in walk(each)
     )
@@ -74,7 +74,7 @@ def encode(
     valid_i, valid_f = np.ones(cols_i.shape, np.uint8), np.ones(cols_f.shape, np.uint8)
     lists = np.zeros((max(1, stores.count("list")), rows + 1), np.int64)
     values: list[Array] = []
-    arrays = {d.name: _plain(one_array(table.column(physical(d)))) for d in plan.pushed.derived}
+    arrays = {d.name: _plain(one_array(table.column(physical(d)))) for d in plan.derived}
     domain = _string_domain([a for a in arrays.values() if _is_text(a)], literals)
     for name, use in uses.items():
         array = arrays[name]

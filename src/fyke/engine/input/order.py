@@ -19,9 +19,8 @@ from fyke.engine.kernels.input.sorting import (
     number_runs,
     number_within,
 )
-from fyke.language.ast import WindowKind
 from fyke.logical.schema import EventSchema
-from fyke.plan.plan import ROLES, Plan, reads_apart
+from fyke.plan.plan import ROLES, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +40,11 @@ class Ordered:
 
 def order_rows(table: pa.Table, plan: Plan, *, sorted_rows: bool = False) -> Ordered:
     """Sort a prepared batch; with ``sorted_rows`` its order within each partition is right already."""
-    analysed = plan.pushed.analysed
-    schema = analysed.schema
-    codes = partition_codes(table, plan.pushed.split)
-    segment_codes = codes if reads_apart(plan) else np.zeros_like(codes)
+    schema = plan.schema
+    codes = partition_codes(table, plan.split)
+    segment_codes = codes if plan.reads_apart else np.zeros_like(codes)
     ends = times(table.column(schema.end))
-    if len(ends) and not plan.pushed.split and bool((ends[1:] > ends[:-1]).all()):
+    if len(ends) and not plan.split and bool((ends[1:] > ends[:-1]).all()):
         ranks = np.arange(len(ends))  # one partition, in order already, and no ties
         segments = np.array([0, len(ends)], np.int64)
         return Ordered(table, ranks, segments, _event_array(table, plan, codes, ends, ranks))
@@ -62,7 +60,7 @@ def order_rows(table: pa.Table, plan: Plan, *, sorted_rows: bool = False) -> Ord
     if not is_identity(permutation):
         table = table.take(pa.array(permutation))
     segments = _segment_starts(ordered_codes)
-    codes = ordered_codes if reads_apart(plan) else codes[permutation]
+    codes = ordered_codes if plan.reads_apart else codes[permutation]
     events = _event_array(table, plan, codes, ordered_ends, ranks)
     return Ordered(table, permutation, segments, events)
 
@@ -200,20 +198,18 @@ def _segment_starts(codes: Array) -> Array:
 
 
 def _event_array(table: pa.Table, plan: Plan, codes: Array, ends: Array, ranks: Array) -> Array:
-    analysed = plan.pushed.analysed
-    schema = analysed.schema
+    schema = plan.schema
     events = np.empty((L.EVENT_SIZE, table.num_rows), np.int64)
     events[L.EVENT_END] = ends
     events[L.EVENT_START] = ends if schema.points else times(table.column(schema.start))
     events[L.EVENT_ROLES] = table.column(ROLES).to_numpy()
-    if plan.pushed.split:
+    if plan.split:
         events[L.EVENT_ROLES][codes < 0] = 0
     events[L.EVENT_SEGMENT] = codes
     events[L.EVENT_LOW], events[L.EVENT_HIGH] = _before_ranks(events, ranks, schema)
-    window = analysed.form.window
-    if window is None or window.kind is not WindowKind.EVENTS:
+    if not plan.window.counts_events:
         events[L.EVENT_INDEX] = 0
-    elif reads_apart(plan):
+    elif plan.reads_apart:
         number_within(codes, events[L.EVENT_INDEX])
     else:
         events[L.EVENT_INDEX] = _numbered(codes)

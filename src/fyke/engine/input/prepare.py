@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +16,11 @@ from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.input.type_names import list_players, look_up, match_names
 from fyke.errors import InputError
-from fyke.language.ast import Expression, Reference, Strategy, walk
+from fyke.language.ast import Expression, Reference, walk
+from fyke.logical.schema import EventSchema
 from fyke.plan.anchors import Anchors
-from fyke.plan.plan import ROLES, every_row_counts
-from fyke.plan.pushdown import Pushed, physical
+from fyke.plan.plan import ROLES, Plan
+from fyke.plan.pushdown import Derived, physical
 
 _PLAIN = {
     pa.string_view(): pa.string(),
@@ -93,15 +94,14 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_dictionary(kind))
 
 
-def derived_types(pushed: Pushed) -> dict[str, pa.DataType]:
-    """Return the types of the derived columns, learnt from a table without rows."""
-    columns: Mapping[str, pa.DataType] = pushed.analysed.schema.columns
-    nothing = pa.table({name: pa.array([], kind) for name, kind in columns.items()})
-    return {derived.name: _derive(nothing, derived.expression).type for derived in pushed.made}
+def derived_types(schema: EventSchema, made: Sequence[Derived]) -> dict[str, pa.DataType]:
+    """Return the types of derived columns, learnt from a table without rows."""
+    nothing = pa.table({name: pa.array([], kind) for name, kind in schema.columns.items()})
+    return {derived.name: _derive(nothing, derived.expression).type for derived in made}
 
 
 def prepare(
-    table: pa.Table, pushed: Pushed, *, whole_input: bool = False, anchors: Anchors | None = None
+    table: pa.Table, plan: Plan, *, whole_input: bool = False, anchors: Anchors | None = None
 ) -> pa.Table:
     """Return the prepared batch of a table: needed attributes, roles, derived columns.
 
@@ -110,11 +110,11 @@ def prepare(
     so all come along, unless this is the ``whole_input`` and no two times are equal.  Then rows too far
     from any event that a match must have, given its ``anchors``, are left out as well.
     """
-    schema = pushed.analysed.schema
+    schema = plan.schema
     ends = times(table.column(schema.end))
     distinct = whole_input and _all_different(ends)
-    types = _encoded_types(table, pushed, ordered=distinct)
-    relevant, roles = _players(table, types, pushed)
+    types = _encoded_types(table, plan, ordered=distinct)
+    relevant, roles = _players(table, types, plan)
     ends = ends if relevant is None else ends[relevant]
     if whole_input and anchors is not None:
         near = near_anchors(ends, roles, anchors)
@@ -122,10 +122,10 @@ def prepare(
             relevant, roles, ends = near if relevant is None else relevant[near], roles[near], ends[near]
     if whole_input and not distinct and relevant is not None:
         distinct = _all_different(ends)
-    carried = dict.fromkeys(pushed.needed)
+    carried = dict.fromkeys(plan.needed)
     if not distinct:
         carried |= dict.fromkeys(schema.order_columns())
-    mentioned, numbered = _mentioned(pushed), None
+    mentioned, numbered = _mentioned(plan), None
     texts = schema.type_column is not None and _is_text(table.schema.field(schema.type_column).type)
     if whole_input and types is not None and texts and schema.type_column not in mentioned:
         numbered = schema.type_column  # numbers move faster than strings; the result turns them back
@@ -137,33 +137,32 @@ def prepare(
         columns = {name: columns.get(name) for name in carried}
         columns[numbered] = pa.chunked_array([types.array(relevant)])
     columns[ROLES] = pa.chunked_array([pa.array(roles)])
-    for derived in pushed.made:
+    for derived in plan.made:
         name = physical(derived)
         if name not in columns:
             columns[name] = pa.chunked_array([_derive(table, derived.expression)])
     return pa.table(columns)
 
 
-def _players(table: pa.Table, types: _Types | None, pushed: Pushed) -> tuple[Array | None, Array]:
+def _players(table: pa.Table, types: _Types | None, plan: Plan) -> tuple[Array | None, Array]:
     """Return the positions of the rows that must reach the engine, None if all must, and their roles."""
-    by_name = types is not None and all(role.type and not role.conditions for role in pushed.roles)
-    split = any(table.column(name).null_count for name in pushed.split)
-    if not by_name or types is None or split or every_row_counts(pushed):
-        roles = _roles(table, types, pushed)
-        relevant = _relevant(table, roles, pushed)
+    by_name = types is not None and all(role.type and not role.conditions for role in plan.roles)
+    split = any(table.column(name).null_count for name in plan.split)
+    if not by_name or types is None or split or plan.every_row_counts:
+        roles = _roles(table, types, plan)
+        relevant = _relevant(table, roles, plan)
         return relevant, roles if relevant is None else roles[relevant]
     positions, roles = (np.empty(len(types.codes) + 1, np.int64) for _ in range(2))
-    count = list_players(types.codes, _roles_by_type(types, pushed)[0], positions, roles)
+    count = list_players(types.codes, _roles_by_type(types, plan)[0], positions, roles)
     return None if count == len(types.codes) else positions[:count], roles[:count]
 
 
-def _relevant(table: pa.Table, roles: Array, pushed: Pushed) -> Array | None:
+def _relevant(table: pa.Table, roles: Array, plan: Plan) -> Array | None:
     """Return the positions of the rows that must reach the engine; None if all must."""
-    keep = np.ones(len(roles), bool) if every_row_counts(pushed) else roles != 0
-    if pushed.analysed.form.strategy is not Strategy.STRICT:
-        for name in pushed.split:
-            if table.column(name).null_count:
-                keep &= table.column(name).is_valid().to_numpy()
+    keep = np.ones(len(roles), bool) if plan.every_row_counts else roles != 0
+    for name in plan.keys:
+        if table.column(name).null_count:
+            keep &= table.column(name).is_valid().to_numpy()
     return None if keep.all() else np.flatnonzero(keep)
 
 
@@ -174,8 +173,8 @@ def _all_different(ends: Array) -> bool:
     return bool((ends[1:] != ends[:-1]).all())
 
 
-def _mentioned(pushed: Pushed) -> set[str]:
-    nodes = (node for derived in pushed.made for node in walk(derived.expression))
+def _mentioned(plan: Plan) -> set[str]:
+    nodes = (node for derived in plan.made for node in walk(derived.expression))
     return {node.path[0] for node in nodes if isinstance(node, Reference)}
 
 
@@ -193,20 +192,20 @@ def _column(table: pa.Table, node: Expression) -> Column | None:
     return array
 
 
-def _encoded_types(table: pa.Table, pushed: Pushed, *, ordered: bool) -> _Types | None:
+def _encoded_types(table: pa.Table, plan: Plan, *, ordered: bool) -> _Types | None:
     """Return the event types as numbers; types that no one will look at may be null.
 
     Of rows without a role the type matters only if rows stay unless filtered, and then only to bring
     rows of one time into order: not if times alone have ``ordered`` all.
     """
-    type_column = pushed.analysed.schema.type_column
+    type_column = plan.schema.type_column
     if type_column is None:
         return None
     column = one_array(table.column(type_column))
     if not isinstance(column, pa.DictionaryArray):
         column = column.cast(pa.string())
-        names = list(dict.fromkeys(role.type for role in pushed.roles))
-        if (not every_row_counts(pushed) or ordered) and None not in names:
+        names = list(dict.fromkeys(role.type for role in plan.roles))
+        if (not plan.every_row_counts or ordered) and None not in names:
             # Comparing with a few names is faster than telling all apart.
             dictionary = pa.array(names, pa.string())
             codes = np.empty(len(column), np.int32)
@@ -227,15 +226,15 @@ def _bytes_of(strings: pa.Array) -> tuple[Array, Array]:
     return offsets, np.frombuffer(data if data else b"\0", np.uint8)
 
 
-def _roles(table: pa.Table, types: _Types | None, pushed: Pushed) -> Array:
+def _roles(table: pa.Table, types: _Types | None, plan: Plan) -> Array:
     """Return, as bits, the roles each row can play."""
-    by_type, everywhere = _roles_by_type(types, pushed)
+    by_type, everywhere = _roles_by_type(types, plan)
     roles = np.zeros(table.num_rows, np.int64)
     if types is not None:
         look_up(types.codes, by_type, roles)
     if everywhere:
         roles |= everywhere
-    for role in pushed.roles:
+    for role in plan.roles:
         if not role.conditions:
             continue
         holds = np.ones(table.num_rows, bool)
@@ -248,11 +247,11 @@ def _roles(table: pa.Table, types: _Types | None, pushed: Pushed) -> Array:
     return np.asarray(roles)
 
 
-def _roles_by_type(types: _Types | None, pushed: Pushed) -> tuple[Array, int]:
+def _roles_by_type(types: _Types | None, plan: Plan) -> tuple[Array, int]:
     """Return, as bits, the roles that rows of a type can play whatever else they hold, and those of all."""
     by_type = np.zeros(1 if types is None else len(types.dictionary) + 1, np.int64)
     everywhere = 0
-    for role in pushed.roles:
+    for role in plan.roles:
         if role.conditions:
             continue
         if types is None or role.type is None:

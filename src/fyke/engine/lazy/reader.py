@@ -32,15 +32,15 @@ class LazyReader:
             plan.engine == "lazy_tree",
             plan.techniques.order or plan.order,
             plan.techniques.absence != "post_processing",
-            plan.pushed.analysed.schema.points,
+            plan.schema.points,
             plan.limits,
         )
-        self.search = LazySearch(plan.pushed.alternatives, programs, settings, names, lazy)
+        self.search = LazySearch(plan.alternatives, programs, settings, names, lazy)
         counting = plan.counting
         self.tallied = isinstance(counting, Counting)
         self.tally = Tally(plan) if isinstance(counting, Counting) and not counting.chunks else None
         self.arrays: TallyArrays | None = None
-        repeats = any(may_repeat(*pair) for pair in itertools.combinations(plan.pushed.alternatives, 2))
+        repeats = any(may_repeat(*pair) for pair in itertools.combinations(plan.alternatives, 2))
         self.alone = plan.output == "all" and not repeats
 
     def decided_early(self, number: int) -> tuple[int, ...]:

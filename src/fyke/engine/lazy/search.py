@@ -23,8 +23,8 @@ from fyke.engine.lazy.tally import TallyArrays
 from fyke.engine.limits import LimitReached
 from fyke.engine.matchset import MatchSet
 from fyke.engine.state import Counters
+from fyke.engine.window import kernel_window
 from fyke.errors import CountTooLargeError
-from fyke.language.ast import WindowKind
 from fyke.limits import Limits
 from fyke.logical.normal_form import Alternative
 from fyke.plan.chain_order import chain_order
@@ -60,10 +60,6 @@ class LazySearch:
         self.alternatives, self.settings, self.lazy = alternatives, settings, lazy
         self.compiler = LazyCompiler(alternatives, programs, settings, names, lazy.first_chance)
         self.roles = self.compiler.roles
-        self.window_kind = L.WINDOW_NONE
-        if settings.window is not None and settings.window_kind is not None:
-            events = settings.window_kind is WindowKind.EVENTS
-            self.window_kind = L.WINDOW_EVENTS if events else L.WINDOW_TIME
 
     def decided_early(self, number: int) -> tuple[int, ...]:
         """Return the absences of an alternative that the search itself checks."""
@@ -81,8 +77,8 @@ class LazySearch:
             if name in self._searched(number, each)
         ]
         candidates = find_candidates(data, used)
-        window = min(self.settings.window or 0, 2**63 - 1)
-        reach, distinct = find_reach(data, feed.segments, self.window_kind, window, self.lazy.points)
+        kind, length = kernel_window(self.settings.window)
+        reach, distinct = find_reach(data, feed.segments, kind, length, self.lazy.points)
         keys = Keys(candidates, self._window_share(reach, feed))
         tables = PlanTables(candidates, keys, points=self.lazy.points, distinct=distinct)
         if self.lazy.tree:
@@ -95,7 +91,7 @@ class LazySearch:
         plan = tables.pack(
             count_only=tally is not None,
             accumulates=bool(self.compiler.program.compiler.accumulators),
-            slice_windows=_SLICE_WINDOWS if self.lazy.tree and self.window_kind != L.WINDOW_NONE else 0,
+            slice_windows=_SLICE_WINDOWS if self.lazy.tree and self.settings.window.bounded else 0,
             subsets=subsets,
             tallies=[] if tally is None else tally.rows(self.compiler.program.number),
         )
@@ -109,7 +105,7 @@ class LazySearch:
         return LazyCall(self, feed, data, ranks, shared, tables.most_fast)
 
     def _anchored(self) -> set[int]:
-        window = self.window_kind != L.WINDOW_NONE
+        window = self.settings.window.bounded
         anchored = [each for each in self.alternatives if unbounded_groups(each, window=window)]
         numbers = self.compiler.program.number
         return {numbers[v.name] for each in anchored for v in each.variables if v.group}

@@ -48,7 +48,7 @@ class Tally:
     def __init__(self, plan: Plan) -> None:
         assert isinstance(plan.counting, Counting)
         self.counting = plan.counting
-        self.partition = plan.pushed.analysed.form.partition
+        self.partition = plan.partition
         self.wanted = tuple(
             (each.function, value) for each, value in self.counting.aggregates if value is not None
         )

@@ -11,8 +11,6 @@ from fyke.engine.input.prepare import prepare
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.measure.sample import measure_ordered
-from fyke.language.ast import WindowKind
-from fyke.plan.plan import reads_apart
 from fyke.plan.statistics import Statistics, Sums
 
 _STRETCHES, _LEAST, _MOST = 8, 2_048, 1 << 16
@@ -29,13 +27,13 @@ class Seen:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._sums = Sums.of(engine.plan.pushed)
+        self._sums = engine.plan.sums()
         self._waiting: list[tuple[pa.Table, bool, float]] = []  # rows, whether prepared, what windows miss
 
     def look(self, found: Found) -> None:
         """Take stretches of the rows that a call of ``advance`` has read."""
         if found.counters.events_read:
-            codes = found.events[L.EVENT_SEGMENT][: None if reads_apart(self.engine.plan) else 0]
+            codes = found.events[L.EVENT_SEGMENT][: None if self.engine.plan.reads_apart else 0]
             bounds = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1, [found.rows.num_rows]))
             held = self._held(found.events[L.EVENT_END], bounds)
             # Copies, since slices would keep all rows in memory.
@@ -51,7 +49,7 @@ class Seen:
 
         What is left of them is all near to rare events, and would make these look frequent.
         """
-        ends = times(table.column(self.engine.plan.pushed.analysed.schema.end))
+        ends = times(table.column(self.engine.plan.schema.end))
         # Windows of a partition that reach beyond a stretch are not known as such: let there be few.
         stretches = _stretches(len(ends), self._held(ends, np.array([0, len(ends)])), 8)
         self._waiting += [(table.slice(first, end - first), False, scale) for first, end, scale in stretches]
@@ -71,7 +69,7 @@ class Seen:
     def _measure(self) -> None:
         plan = self.engine.plan
         for table, prepared, scale in self._waiting:
-            rows = table if prepared else prepare(table, plan.pushed)
+            rows = table if prepared else prepare(table, plan)
             if rows.num_rows:
                 ordered = order_rows(rows, plan, sorted_rows=prepared)
                 self._sums.add(measure_ordered(self.engine, ordered, scale))
@@ -79,17 +77,16 @@ class Seen:
 
     def _held(self, ends: Array, bounds: Array) -> int:
         """Return how many rows a window holds at most, by a few of them, of partitions that end at bounds."""
-        analysed = self.engine.plan.pushed.analysed
-        window, most = analysed.form.window, 0
+        window, most = self.engine.plan.window, 0
         for first in np.linspace(0, max(0, len(ends) - 1), min(_STRETCHES, len(ends))).astype(np.int64):
             end = int(bounds[np.searchsorted(bounds, first, "right")])
             held = end - int(first)
-            if window is None or analysed.window is None:
+            if not window.bounded:
                 held = end - int(bounds[np.searchsorted(bounds, first, "right") - 1])
-            elif window.kind is WindowKind.EVENTS:
-                held = min(held, analysed.window)
+            elif window.counts_events:
+                held = min(held, window.length)
             else:
-                last = min(int(ends[first]) + analysed.window, 2**63 - 1)
+                last = min(int(ends[first]) + window.length, 2**63 - 1)
                 held = int(np.searchsorted(ends[first:end], last, "right"))
             most = max(most, held)
         return most

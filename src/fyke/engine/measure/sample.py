@@ -11,12 +11,11 @@ from fyke.engine.engine import Engine
 from fyke.engine.input.encode import encode
 from fyke.engine.input.order import Ordered, order_rows, times
 from fyke.engine.input.prepare import prepare
-from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.lazy.tables import find_candidates
 from fyke.engine.measure.selectivity import Sample, draw_selectivities, in_windows, reach_of_rows
 from fyke.engine.tree.tables import RowKeys
-from fyke.language.ast import WindowKind
+from fyke.engine.window import kernel_window
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics
 
@@ -33,14 +32,14 @@ def measure_table(plan: Plan, table: pa.Table, engine: Engine | None = None) -> 
 
     The :func:`measuring_engine` may be given.
     """
-    ends = times(table.column(plan.pushed.analysed.schema.end))
+    ends = times(table.column(plan.schema.end))
     if len(ends) > SAMPLE_ROWS:
         if ends[:SAMPLE_ROWS].max() <= ends[SAMPLE_ROWS:].min():
             table = table.slice(0, SAMPLE_ROWS)
         else:
             table = table.take(pa.array(np.argpartition(ends, SAMPLE_ROWS)[:SAMPLE_ROWS]))
     rest = len(ends) / max(1, table.num_rows)
-    return measure_rows(plan, prepare(table, plan.pushed), rest, engine)
+    return measure_rows(plan, prepare(table, plan), rest, engine)
 
 
 def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0, engine: Engine | None = None) -> Statistics:
@@ -56,38 +55,32 @@ def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0, engine: Engine |
 
 def measure_ordered(engine: Engine, ordered: Ordered, scale: float = 1.0) -> Statistics:
     """Return the statistics of rows in order; a window holds ``scale`` times as much as they can show."""
-    pushed, table = engine.plan.pushed, ordered.table
-    data, _ = encode(table, engine.plan, engine.uses, engine.tick, ordered.events, engine.literals)
+    plan, table = engine.plan, ordered.table
+    data, _ = encode(table, plan, engine.uses, engine.tick, ordered.events, engine.literals)
     segments = np.zeros((len(ordered.segments) - 1, 5), np.int64)
     segments[:, 0] = segments[:, 1] = ordered.segments[:-1]
     segments[:, 2] = ordered.segments[1:]
-    window = pushed.analysed.form.window
-    kind = L.WINDOW_NONE
-    if window is not None:
-        kind = L.WINDOW_EVENTS if window.kind is WindowKind.EVENTS else L.WINDOW_TIME
-    length = min(pushed.analysed.window or 0, 2**63 - 1)
-    reach = reach_of_rows(data, segments, kind, length, points=pushed.analysed.schema.points)
-    sample = Sample(data, find_candidates(data, set(pushed.roles_of.values())), reach, 0, table.num_rows)
-    names = [name for _, name in pushed.roles_of]
-    found = in_windows(sample, list(pushed.roles_of.values()))
+    reach = reach_of_rows(data, segments, *kernel_window(plan.window), points=plan.schema.points)
+    sample = Sample(data, find_candidates(data, set(plan.roles_of.values())), reach, 0, table.num_rows)
+    names = [name for _, name in plan.roles_of]
+    found = in_windows(sample, list(plan.roles_of.values()))
     rates = {name: scale * rate for name, rate in zip(names, found, strict=True)}
     selectivities: dict[str, float] = {}
     keys = RowKeys(data)
-    for alternative, program in zip(pushed.alternatives, engine.programs, strict=True):
-        selectivities |= draw_selectivities(alternative, program, sample, pushed.texts, keys)
+    for alternative, program in zip(plan.alternatives, engine.programs, strict=True):
+        selectivities |= draw_selectivities(alternative, program, sample, plan.texts, keys)
     held = reach[Z.REACH_END, : table.num_rows] - np.arange(table.num_rows)
     return Statistics(rates, selectivities, scale * float(held.mean()), table.num_rows)
 
 
 def longer(plan: Plan, rows: pa.Table, most: float) -> float:
     """Return how many times longer a window is than what the rows cover, at most ``most`` times."""
-    window = plan.pushed.analysed.form.window
     if rows.num_rows < 2 or most <= 1:
         return 1.0
-    if window is None:
+    if not plan.window.bounded:
         return most
-    if window.kind is WindowKind.EVENTS:
+    if plan.window.counts_events:
         return 1.0
-    ends = times(rows.column(plan.pushed.analysed.schema.end))
+    ends = times(rows.column(plan.schema.end))
     covered = max(1, int(ends.max()) - int(ends.min()))
-    return min(most, max(1.0, (plan.pushed.analysed.window or 0) / covered))
+    return min(most, max(1.0, plan.window.length / covered))

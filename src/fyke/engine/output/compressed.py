@@ -39,11 +39,10 @@ class CompressedBuilder:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.analysed = plan.pushed.analysed
         plain = ResultBuilder(plan)
         self.variables = plain.variables
-        columns = self.analysed.schema.columns
-        nothing = pa.table({name: pa.array([], columns[name]) for name in plan.pushed.needed})
+        columns = plan.schema.columns
+        nothing = pa.table({name: pa.array([], columns[name]) for name in plan.needed})
         self.schema: pa.Schema = self._rows(
             concat_graphs([]), nothing, np.zeros((L.EVENT_SIZE, 0), np.int64)
         ).schema
@@ -59,25 +58,25 @@ class CompressedBuilder:
         return rows
 
     def _rows(self, graphs: GraphSet, rows: pa.Table, events: Array) -> pa.Table:
-        schema, kinds = self.analysed.schema, self.analysed.schema.columns
+        schema, kinds = self.plan.schema, self.plan.schema.columns
         columns: dict[str, pa.Array] = {}
-        for name in self.analysed.form.partition:
+        for name in self.plan.partition:
             columns[name] = take_rows(rows, name, graphs.ends, kinds)
         ends = events[L.EVENT_END][graphs.ends]
         columns[END] = as_time(ends, rows.schema.field(schema.end).type)
         columns[MATCHES] = pa.array(graphs.counts, mask=graphs.counts < 0)
-        seed = query_seed(self.analysed.form.fingerprint).tobytes()
+        seed = query_seed(self.plan.fingerprint).tobytes()
         columns[QUERY] = pa.array([seed] * len(graphs), pa.binary())
         columns[LAST] = _lists(graphs.last_ends, pa.array(graphs.lasts.astype(np.int32)))
         columns[NODES] = _lists(graphs.node_ends, self._nodes(graphs, rows, events))
         return pa.Table.from_arrays(list(columns.values()), names=list(columns))
 
     def _nodes(self, graphs: GraphSet, rows: pa.Table, events: Array) -> pa.Array:
-        schema = self.analysed.schema
+        schema = self.plan.schema
         at = graphs.nodes[:, EVENT]
         bound = at >= 0
         hashes = np.zeros((len(at), 2), np.uint64)
-        hashes[bound] = event_hashes(at[bound], rows, self.plan.pushed.needed, events)
+        hashes[bound] = event_hashes(at[bound], rows, self.plan.needed, events)
         fields = {
             _PREVIOUS: _previous(graphs.nodes),
             START: _times_at(events[L.EVENT_START], at, rows.schema.field(schema.start).type),

@@ -52,15 +52,14 @@ class ResultBuilder:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.analysed = plan.pushed.analysed
-        self.partition = self.analysed.form.partition
+        self.partition = plan.partition
         self.variables = self._variables()
-        self.ids = MatchIds(plan.pushed.needed, self.analysed.form.fingerprint)
-        self.output = plan.pushed.output
+        self.ids = MatchIds(plan.needed, plan.fingerprint)
+        self.output = plan.result
         self.aggregates, _ = split_aggregates(self.output)
-        columns = self.analysed.schema.columns
-        made = {physical(derived): plan.types[derived.name] for derived in plan.pushed.exported}
-        kinds = {**{name: columns[name] for name in plan.pushed.needed}, **made}
+        columns = plan.schema.columns
+        made = {physical(derived): plan.types[derived.name] for derived in plan.exported}
+        kinds = {**{name: columns[name] for name in plan.needed}, **made}
         rows = pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
         self.schema: pa.Schema = self._rows(no_matches(), rows, np.zeros((L.EVENT_SIZE, 0), np.int64)).schema
         self.row_schema, self.tallied = self.schema, isinstance(plan.counting, Counting)
@@ -69,9 +68,9 @@ class ResultBuilder:
 
     def _variables(self) -> dict[str, VariableRows]:
         found: dict[str, VariableRows] = {}
-        for alternative in self.analysed.form.alternatives:
+        for alternative in self.plan.alternatives:
             for variable in alternative.variables:
-                own = self.analysed.schema.attributes(variable.type)
+                own = self.plan.schema.attributes(variable.type)
                 known = found.get(variable.name, VariableRows(variable.group, (), variable.type))
                 attributes = tuple(dict.fromkeys((*known.attributes, *own)))
                 kind = known.type if known.type == variable.type else None
@@ -105,14 +104,14 @@ class ResultBuilder:
         return aggregate_rows(rows, self.partition, self.output)
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:
-        values = _Values(matches, rows, self.variables, self.plan.functions, self.analysed.schema)
-        if self.analysed.query.returns is None:
+        values = _Values(matches, rows, self.variables, self.plan.functions, self.plan.schema)
+        if self.plan.query.returns is None:
             values.find_singles()
-        form, over = self.analysed.form, self.output.over_matches
+        over = self.output.over_matches
         columns: dict[str, Column] = {}
         if not over:
             columns[MATCH_ID] = self.ids.of(matches, rows, events)
-        for name in form.partition:
+        for name in self.partition:
             columns[name] = values.take(name, matches.first)
         if over:
             for aggregate in self.aggregates:
@@ -120,9 +119,9 @@ class ResultBuilder:
                 value = pa.scalar(1) if argument is None else values.column(argument)
                 columns[aggregate.column] = as_averaged(aggregate.function, value)
         else:
-            starts, ends = _spans(matches, events, points=self.analysed.schema.points)
-            columns[START] = as_time(starts, rows.schema.field(self.analysed.schema.start).type)
-            columns[END] = as_time(ends, rows.schema.field(self.analysed.schema.end).type)
+            starts, ends = _spans(matches, events, points=self.plan.schema.points)
+            columns[START] = as_time(starts, rows.schema.field(self.plan.schema.start).type)
+            columns[END] = as_time(ends, rows.schema.field(self.plan.schema.end).type)
             for column in self.output.columns:
                 columns[column.name] = values.column(column.expression)
         arrays = [v if isinstance(v, pa.Array) else pa.repeat(v, len(matches)) for v in columns.values()]

@@ -15,7 +15,6 @@ import numpy as np
 
 from fyke.engine.automaton.call import Feed
 from fyke.engine.conditions.program import Program
-from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import NUMBER, Array, Data
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.tree import layout as T
@@ -26,14 +25,16 @@ from fyke.engine.measure.selectivity import Sample, draw_selectivities, in_windo
 from fyke.engine.state import Counters
 from fyke.engine.tree.call import TreeCall
 from fyke.engine.tree.tables import RowKeys, TreeOptions, TreeTables
-from fyke.language.ast import Strategy, WindowKind
+from fyke.engine.window import kernel_window
+from fyke.language.ast import Strategy
 from fyke.plan.adapt import Thresholds, better_tree
 from fyke.plan.cost import CostModel
 from fyke.plan.pass_down import choose_pass_down, passable
-from fyke.plan.plan import Plan, reads_apart
+from fyke.plan.plan import Plan
 from fyke.plan.search import best_tree
 from fyke.plan.statistics import Statistics
 from fyke.plan.tree_shape import Shape, orient, restrict
+from fyke.plan.window import Extent
 
 _CHUNK_WINDOWS, _LEAST_CHUNK, _ROWS = 8, 2_500, 256
 _LOOK, _REBUILD = 3e6, 1e6  # nanoseconds: work between two looks at the statistics; what a new tree costs
@@ -57,13 +58,9 @@ class TreeReader:
 
     def __init__(self, plan: Plan, programs: Sequence[Program], names: Sequence[str]) -> None:
         self.plan, self.programs, self.names = plan, programs, names
-        form = plan.pushed.analysed.form
-        self.alternatives = plan.pushed.alternatives
-        self.texts = plan.pushed.texts
-        self.strict = form.strategy is Strategy.STRICT
-        self.kind = L.WINDOW_NONE
-        if form.window is not None:
-            self.kind = L.WINDOW_EVENTS if form.window.kind is WindowKind.EVENTS else L.WINDOW_TIME
+        self.alternatives = plan.alternatives
+        self.texts = plan.texts
+        self.strict = plan.strategy is Strategy.STRICT
         given = plan.techniques.thresholds
         fixed = plan.techniques.tree is not None or given is None
         self.thresholds = None if fixed or given is None else Thresholds(*given)
@@ -77,12 +74,10 @@ class TreeReader:
     ) -> MatchSet:
         """Return the matches whose last event is new."""
         roles = [program.roles[v.name] for program in self.programs for v in program.variables]
-        window = min(self.plan.pushed.analysed.window or 0, 2**63 - 1)
-        points = self.plan.pushed.analysed.schema.points
-        # Numbers of events rise within a partition only.
-        counted = self.kind == L.WINDOW_EVENTS and not reads_apart(self.plan)
-        kind = L.WINDOW_NONE if counted else self.kind
-        reach = reach_of_rows(data, feed.segments, kind, window, points=points)
+        window = self.plan.window
+        if window.counts_events and not self.plan.reads_apart:
+            window = Extent()  # numbers of events rise within a partition only
+        reach = reach_of_rows(data, feed.segments, *kernel_window(window), points=self.plan.schema.points)
         candidates, chunk = find_candidates(data, roles), self._chunk(feed, reach)
         given = _Input(data, ranks, candidates, reach, RowKeys(data), chunk)
         found = []
@@ -238,8 +233,8 @@ class TreeReader:
             self._passed_down(number),
             techniques.candidate_windows,
             self.strict,
-            self.plan.pushed.analysed.schema.points,
-            not reads_apart(self.plan),
+            self.plan.schema.points,
+            not self.plan.reads_apart,
             given.chunk if self.thresholds is not None else 0,
         )
         tables = TreeTables(
