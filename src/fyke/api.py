@@ -26,7 +26,7 @@ from fyke.engine.engine import Engine
 from fyke.engine.input.prepare import in_plain_types, prepare
 from fyke.engine.known_queries import KnownQuery, known_query
 from fyke.engine.measure.clock import Clock
-from fyke.engine.measure.observe_run import Seen
+from fyke.engine.measure.observe_run import RunObserver
 from fyke.engine.measure.sample import measure_table
 from fyke.engine.output.compressed import builder_of, check_compressed, enumerate_batch
 from fyke.engine.read_table import read_table
@@ -414,7 +414,7 @@ class _Call:
         if self.statistics is not None or not isinstance(source.events, pa.Table):
             return self.statistics
         table, _ = timed(source.events, source.schema, warn=False)
-        return measure_table(plan, table, kept.engine(plan) if kept else None)
+        return measure_table(plan, table, kept.measured_by(plan) if kept else None)
 
 
 def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Table:
@@ -427,7 +427,7 @@ def _match_table(source: _Source, plan: Plan, metrics: Metrics | None) -> pa.Tab
     engine = Engine(plan)
     if metrics is None:
         return read_table(engine, rows, clock)[0]
-    seen = Seen(engine)
+    seen = RunObserver(plan)
     at_input = anchors is not None and in_order(table, source.schema)
     result, counters = read_table(engine, rows, clock, None if at_input else seen.look)
     if at_input:

@@ -281,6 +281,14 @@ class CountTooLargeError(FykeError):
 class StateError(FykeError):
     """Saved state that cannot be used: damaged, of another version, or of another query."""
 
+    @classmethod
+    def damaged(cls, why: str) -> StateError:
+        """Return the error of a state whose bytes are not as they were written."""
+        return cls(
+            f"the saved state is damaged: {why}",
+            remedy="Restore it from a copy, or start anew without it.",
+        )
+
 
 class MissingDependencyError(FykeError):
     """Something outside Fyke that this call needs and does not find, as a Java runtime."""

@@ -81,7 +81,7 @@ def test_states_of_a_large_set_are_built_on_demand() -> None:
     rows = prepare(table, plan)
     _, found = engine.advance(engine.start(rows.schema), rows, None)
     assert len(found.matches) == 2
-    assert len(engine.programs[0].state_rows) < 4_000
+    assert len(engine.searcher.programs[0].state_rows) < 4_000
 
 
 # --- [N] section 6 ------------------------------------------------------------------------

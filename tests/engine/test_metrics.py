@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import fyke
+from fyke.engine.counters import Counters
 from fyke.engine.measure.clock import PHASES
-from fyke.engine.state import Counters
 from fyke.errors import OptionError
 
 POINTS = pa.table({"kind": ["A", "B", "B", "C", "A"], "t": [1, 2, 2, 3, None], "k": [1, 1, 1, 1, 1]})

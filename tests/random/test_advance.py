@@ -16,7 +16,7 @@ import fyke
 from fyke.engine.engine import Engine
 from fyke.engine.input.order import times
 from fyke.engine.input.prepare import derived_types, prepare
-from fyke.engine.output.rows import ResultBuilder
+from fyke.engine.output.compressed import builder_of
 from fyke.engine.state import State
 from fyke.language.ast import Strategy
 from fyke.language.query import Query
@@ -43,15 +43,18 @@ class Stream:
     output: str = "all"
     techniques: Techniques = DEFAULT
     engine: str = "automaton"
+    type_column: str | None = "kind"
     found: list[pa.Table] = field(default_factory=list)
     late: int = 0
 
     def __post_init__(self) -> None:
         columns = dict(zip(self.schema.names, self.schema.types, strict=True))
-        schema = make_schema(columns, time=self.time, type_column="kind", tie_breaker=self.tie_breaker)
+        schema = make_schema(
+            columns, time=self.time, type_column=self.type_column, tie_breaker=self.tie_breaker
+        )
         analysed = analyse(self.query, schema)
         plan = make_plan(analysed, derived_types, self.output, techniques=self.techniques, engine=self.engine)
-        self.plan, self.door, self.builder = plan, Engine(plan), ResultBuilder(plan)
+        self.plan, self.door, self.builder = plan, Engine(plan), builder_of(plan)
         self.state: State = self.door.start(prepare(self.schema.empty_table(), plan).schema)
 
     def advance(self, batch: pa.Table, watermark: int | None) -> pa.Table:
@@ -235,7 +238,7 @@ def test_state_does_not_grow_on_a_long_stream(name: str, output: str) -> None:
     for number, batch in enumerate(batches):
         stream.advance(batch, 100 * (number + 1) - 10)
         kept.append(stream.state.rows.num_rows)
-        runs.append(sum(len(each.nodes) for each in stream.state.runs))
+        runs.append(sum(len(each.nodes) for each in stream.state.memory))
     stream.advance(batches[0].slice(0, 0), None)
     # What is unread (10 units), and at most two windows of what is read; about one row a unit.
     assert max(kept) <= 120

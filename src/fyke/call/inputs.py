@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fyke.call.metrics import Metrics, RejectedRowsWarning
+from fyke.engine.counters import Counters
 from fyke.engine.input.order import times
 from fyke.engine.input.prepare import in_plain_types
 from fyke.engine.measure.clock import Clock
 from fyke.engine.relational import run_relational as run_on_tables
-from fyke.engine.state import Counters
 from fyke.errors import (
     InputError,
     OptionError,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from fyke.engine.counters import Counters
 from fyke.engine.measure.clock import Clock
-from fyke.engine.measure.observe_run import Seen
-from fyke.engine.state import Counters
+from fyke.engine.measure.observe_run import RunObserver
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics
 from fyke.spark.observe import Observed
@@ -33,7 +33,7 @@ class Metrics:
     def __init__(self) -> None:
         self._values: dict[str, int | float] = {}
         self._observed: Observed | None = None
-        self._seen: Seen | None = None
+        self._seen: RunObserver | None = None
 
     def get(self) -> dict[str, int | float]:
         """Return the counts by name, then the seconds of each phase, whose names begin with ``seconds_``.
@@ -72,7 +72,7 @@ class Metrics:
         return Statistics() if self._seen is None else self._seen.statistics()
 
     def set_counters(
-        self, rows: int, rejected_rows: int, counters: Counters, clock: Clock, seen: Seen | None = None
+        self, rows: int, rejected_rows: int, counters: Counters, clock: Clock, seen: RunObserver | None = None
     ) -> None:
         """Take the counts of a call on a table."""
         self._observed, self._seen = None, seen

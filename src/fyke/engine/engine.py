@@ -1,8 +1,9 @@
-"""The one door of the engine: ``advance(state, batch, watermark) -> (state, matches)``.
+"""The one door of the engine: ``advance(state, batch, watermark) -> (state, found)``.
 
 Batch, stream and tests all go through it.  A batch of prepared rows is added to what the state
 holds; events up to the watermark are read in processing order; matches are reported once, when no
-later event can change them.  A watermark of None ends the input.
+later event can change them.  A watermark of None ends the input.  The result is a function of plan,
+state, batch and watermark: an engine object keeps nothing but what it has compiled of the plan.
 """
 
 from __future__ import annotations
@@ -13,116 +14,54 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.automaton.call import AutomatonCall, Feed
-from fyke.engine.conditions.program import Program, Settings
-from fyke.engine.conditions.user_functions import compile_external
-from fyke.engine.input.encode import column_uses, encode
+from fyke.engine.conditions.compiled import CompiledQuery, literals_of
+from fyke.engine.counters import Counters
+from fyke.engine.engines import SEARCHERS
+from fyke.engine.feed import Feed
+from fyke.engine.found import Found
 from fyke.engine.input.list_lengths import check_list_lengths
-from fyke.engine.input.order import Ordered, order_rows, times
-from fyke.engine.input.segments import Taken, count_tied_rows, find_segments, number_events
+from fyke.engine.input.order import order_rows, times
+from fyke.engine.input.segments import count_tied_rows, find_segments, number_events
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import NUMBER, Array, Data, Matches
-from fyke.engine.kernels.automaton.match_buffer import rebase_positions
-from fyke.engine.kernels.selection.absence import filter_absences
-from fyke.engine.lazy.reader import LazyReader
-from fyke.engine.limits import LimitReached, limits_by_partition
-from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, robust
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.limits import limits_by_partition
+from fyke.engine.matchset import MatchSet, concat, no_matches
 from fyke.engine.measure.clock import Clock
-from fyke.engine.output.graphs import GraphSet, concat_graphs, graphs_of
-from fyke.engine.selection.absence_order import absences_left, by_frequency
+from fyke.engine.output.graphs import graphs_of
+from fyke.engine.searcher import Reading
+from fyke.engine.selection.certain import can_be_ruled_out, split_certain, split_in_order, still_visible
+from fyke.engine.selection.choose import Chooser
 from fyke.engine.selection.non_overlap import keep_apart
-from fyke.engine.state import NO_RUNS, Counters, RunState, State, empty_state
-from fyke.engine.tree.reader import TreeReader
-from fyke.language.ast import Strategy
+from fyke.engine.state import Memory, State, empty_state
 from fyke.plan.plan import Plan
 
 _END_OF_TIME = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Matches of one call of ``advance``, with the rows their positions mean; as ``graphs`` if asked for."""
+class _Selected:
+    """The matches of a call that are reported, and those that are not yet."""
 
-    matches: MatchSet
-    rows: pa.Table
-    events: Array
-    counters: Counters
-    graphs: GraphSet | None = None
-    tally: pa.Table | None = None
+    ready: MatchSet
+    waiting: MatchSet
+    chosen: MatchSet
+    last_ends: pa.Table | None
 
 
 class Engine:
-    """The engine for one plan.  It holds no events: those are in the state.
+    """The engine for one plan.  It holds no events: those are in the state."""
 
-    With ``only_conditions`` it can read none: it knows the conditions, for those who measure them.
-    """
-
-    def __init__(self, plan: Plan, *, only_conditions: bool = False) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.uses, self.tick, scale = column_uses(plan)
-        settings = Settings(
-            self.uses,
-            plan.strategy,
-            plan.window,
-            self.tick,
-            scale,
-            {name: number for number, name in enumerate(plan.functions)},
-            plan.text,
-            plan.schema.points,
-            plan.techniques,
-            self._prunes(),
-        )
-        runs = plan.engine == "automaton" and not only_conditions
-        self.programs = [
-            Program(alternative, self._roles(number), settings, self._starts(number), runs=runs)
-            for number, alternative in enumerate(plan.alternatives)
-        ]
-        self.compresses = self._compresses()
-        self.names = list(dict.fromkeys(v.name for program in self.programs for v in program.variables))
-        self.literals = list(dict.fromkeys(t for program in self.programs for t in program.compiler.strings))
-        self.lazy = LazyReader(plan, self.programs, settings, self.names) if plan.lazy else None
-        self.tree = TreeReader(plan, self.programs, self.names) if plan.engine == "tree" else None
-        self.compiled = [
-            compile_external(name, function, plan.arities[name]) for name, function in plan.functions.items()
-        ]
-
-    def _prunes(self) -> bool:
-        """Say whether, of non-overlapping matches, one that is found is always one that is kept.
-
-        Then it ends all runs of its partition ([N] 5.2.1).  Events that last may begin before it, and a
-        match of another alternative, or of another part of the partition, may come before it.
-        """
-        plan = self.plan
-        alone = len(plan.alternatives) == 1 and plan.split == plan.partition
-        alone &= plan.reads_apart or not plan.partition
-        certain = plan.strategy is not Strategy.ROBUST
-        return plan.output == "non_overlap" and alone and certain and plan.schema.points
-
-    def _compresses(self) -> bool:
-        """Say whether matches leave the search as graphs: where nothing picks among them afterwards."""
-        program = self.programs[0]
-        picks = self.plan.strategy is Strategy.ROBUST and program.search != "robust"
-        alone = len(self.programs) == 1 and not program.absence_rows
-        searches_runs = self.plan.engine == "automaton"  # the other engines list their matches
-        return self.plan.output == "compressed" and alone and not picks and searches_runs
-
-    def _graphs(self, matches: MatchSet, feed: Feed, counters: Counters) -> GraphSet:
-        """Return the graphs of a call: those of the search, or those of chosen matches."""
-        if not self.compresses:
-            return graphs_of(matches)
-        graphs = concat_graphs(feed.graphs)
-        counters.matches = counters.intermediate_matches = graphs.matches()
-        return graphs
-
-    def _roles(self, number: int) -> dict[str, int]:
-        return {name: bit for (n, name), bit in self.plan.roles_of.items() if n == number}
-
-    def _starts(self, number: int) -> dict[str, int]:
-        return {name: bit for (n, name), bit in self.plan.starts_of.items() if n == number}
+        self.compiled = CompiledQuery(plan)
+        self.searcher = SEARCHERS[plan.engine](self.compiled)
+        self.chooser = Chooser(self.compiled, self.searcher)
+        self.literals = literals_of(self.searcher.programs)
+        self.waits = can_be_ruled_out(plan, self.searcher.programs)
 
     def start(self, schema: pa.Schema) -> State:
         """Return the state before the first event of prepared batches with ``schema``."""
-        return empty_state(schema)
+        return empty_state(schema, self.searcher.start())
 
     def advance(
         self,
@@ -149,33 +88,25 @@ class Engine:
             Is told how long each phase took.
         """
         clock = clock or Clock()
-        taken = self._take_up(state, batch, watermark, sorted_rows, clock)
-        ordered, feed, data, ranks = taken.ordered, taken.feed, taken.data, taken.ranks
-        places, read, segments, counters = taken.places, taken.read, taken.feed.segments, taken.counters
-        with limits_by_partition(ordered.table, self.plan):
-            matches, runs = self._read(state, taken, clock)
-            counters.events_read = int((feed.read_to - segments[:, 1]).sum())
-            counters.tied_rows = count_tied_rows(ordered, segments[:, 1], feed.read_to)
+        feed = self._take_up(state, batch, watermark, sorted_rows, clock)
+        table, counters = feed.ordered.table, feed.counters
+        with limits_by_partition(table, self.plan):
+            memory = self.searcher.moved(state.memory, feed.places)
+            reading = self.searcher.read(feed, memory, clock)
+            read_to = self._count_read(feed, reading)
             clock.lap("search")
-            waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
-            certain, waiting = self._split_certain(waiting, feed, ordered)
-            chosen = self._choose(certain, segments, data, ranks)
-        if self.plan.output == "non_overlap":
-            chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
-            ready, chosen = self._split_in_order(chosen, feed, ordered)
-            # A match still to come ends later than a window ago and is no longer than a window.
-            window = self.plan.window
-            forgotten = feed.now - 2 * window.length if window.counts_time else None
-            partition = list(self.plan.partition)
-            ready, last_ends = keep_apart(ready, ordered, partition, state.last_ends, forgotten)
-        else:
-            ready, chosen, last_ends = chosen, no_matches(), None
-        counters.matches += len(ready)
-        graphs = self._graphs(ready, feed, counters) if self.plan.output == "compressed" else None
-        tally = self.lazy.tally_rows(ordered.table, segments) if self.lazy is not None else None
+            selected = self._select(state, feed, reading.matches)
+        counters.matches += len(selected.ready)
+        graphs = None
+        if self.plan.output == "compressed":
+            graphs = graphs_of(selected.ready) if reading.graphs is None else reading.graphs
+            if reading.graphs is not None:
+                counters.matches = counters.intermediate_matches = graphs.matches()
         clock.lap("choose")
-        found = Found(ready, ordered.table, ordered.events, counters, graphs, tally)
-        return self._keep(ordered, read, segments, feed, runs, waiting, chosen, last_ends), found
+        found = Found(
+            selected.ready, table, feed.ordered.events, counters, graphs, reading.tally, reading.decided
+        )
+        return self._keep(feed, read_to, reading.memory, selected), found
 
     def advance_in_chunks(
         self,
@@ -188,33 +119,33 @@ class Engine:
     ) -> Generator[Found, None, State]:
         """Do what :meth:`advance` does, but yield matches in chunks and return the state.
 
-        A lazy engine goes on searching only when a chunk has been taken, so that memory does not grow
-        with the matches, wherever each of them is certain by itself.
+        An engine that can goes on searching only when a chunk has been taken, so that memory does not
+        grow with the matches, wherever each of them is certain by itself.
         """
-        waits = self._waits() and (watermark is not None or len(state.waiting))
-        if self.lazy is None or not self.lazy.streams or waits:
+        clock = clock or Clock()
+        waits = self.waits and (watermark is not None or len(state.waiting) > 0)
+        feed = None if waits else self._take_up(state, batch, watermark, sorted_rows, clock)
+        chunks = None if feed is None else self.searcher.chunks(feed)
+        if feed is None or chunks is None:
             after, found = self.advance(state, batch, watermark, sorted_rows=sorted_rows, clock=clock)
             yield found
             return after
-        clock = clock or Clock()
-        taken = self._take_up(state, batch, watermark, sorted_rows, clock)
-        ordered, feed = taken.ordered, taken.feed
-        with limits_by_partition(ordered.table, self.plan):
-            for matches in self.lazy.chunks(feed, taken.data, taken.ranks, taken.counters):
+        table, events = feed.ordered.table, feed.ordered.events
+        with limits_by_partition(table, self.plan):
+            for matches in chunks:
                 clock.lap("search")
-                chosen = self._choose(matches, feed.segments, taken.data, taken.ranks)
+                ready = self.chooser.choose(matches, feed)
                 clock.lap("choose")
-                yield Found(chosen, ordered.table, ordered.events, Counters(matches=len(chosen)))
+                yield Found(ready, table, events, Counters(matches=len(ready)))
         clock.lap("search")
-        taken.counters.events_read = int((feed.read_to - feed.segments[:, 1]).sum())
-        taken.counters.tied_rows = count_tied_rows(ordered, feed.segments[:, 1], feed.read_to)
-        yield Found(no_matches(), ordered.table, ordered.events, taken.counters)
-        runs, nothing = [NO_RUNS] * len(self.programs), no_matches()
-        return self._keep(ordered, taken.read, feed.segments, feed, runs, nothing, nothing, None)
+        read_to = self._count_read(feed, None)
+        yield Found(no_matches(), table, events, feed.counters)
+        nothing = no_matches()
+        return self._keep(feed, read_to, state.memory, _Selected(nothing, nothing, nothing, None))
 
     def _take_up(
         self, state: State, batch: pa.Table, watermark: int | None, sorted_rows: bool, clock: Clock
-    ) -> Taken:
+    ) -> Feed:
         """Put the rows of a batch in order with those that were kept, and make them arrays."""
         counters = Counters()
         clock.restart()
@@ -226,18 +157,14 @@ class Engine:
         read = np.zeros(rows.num_rows, bool)
         read[places[: len(state.read)]] = state.read
         if self.plan.window.counts_events and len(state.index):
-            number_events(state, ordered, places)
+            number_events(ordered, places, state.read, state.index)
         segments = find_segments(ordered, read, watermark)
         clock.lap("order")
-        data, ranks = encode(ordered.table, self.plan, self.uses, self.tick, ordered.events, self.literals)
-        if self.compiled:
-            data = data._replace(addresses=np.array([each.address for each in self.compiled], np.int64))
-        check_list_lengths(self.programs, data)
-        feed = Feed(segments, watermark is None, _END_OF_TIME if watermark is None else watermark)
-        if self.lazy is not None:
-            self.lazy.begin(ordered.table)
+        data, ranks = self.compiled.encode(ordered.table, ordered.events, self.literals)
+        check_list_lengths(self.searcher.programs, data)
         clock.lap("encode")
-        return Taken(ordered, places, read, feed, data, ranks, counters)
+        now = _END_OF_TIME if watermark is None else int(watermark)
+        return Feed(ordered, places, read, segments, watermark is None, now, data, ranks, counters)
 
     def _without_late(self, state: State, batch: pa.Table, counters: Counters) -> pa.Table:
         if state.watermark is None or batch.num_rows == 0:
@@ -246,209 +173,55 @@ class Engine:
         counters.late_rows = int(late.sum())
         return batch.filter(pa.array(~late)) if counters.late_rows else batch
 
-    def _read(self, state: State, taken: Taken, clock: Clock) -> tuple[MatchSet, list[RunState]]:
-        found, runs = [], []
-        feed, data, ranks, counters = taken.feed, taken.data, taken.ranks, taken.counters
-        if self.lazy is not None:
-            return self.lazy.read(feed, data, ranks, counters), [NO_RUNS] * len(self.programs)
-        if self.tree is not None:
-            return self.tree.read(feed, data, ranks, counters, clock), [NO_RUNS] * len(self.programs)
-        for number, program in enumerate(self.programs):
-            call = AutomatonCall(program, ranks, data, self.plan.limits, compressed=self.compresses)
-            before = state.runs[number] if state.runs else None
-            matches, saved = call.run(feed, before, taken.places)
-            feed.read_to, feed.graphs = call.read_to, call.graphs
-            counters.merge(call.counters)
-            if len(self.programs) > 1:
-                numbering = np.array([self.names.index(v.name) for v in program.variables], NUMBER)
-                alternative = np.full(len(matches), number, NUMBER)
-                variables = numbering[matches.variables]
-                matches = replace(matches, variables=variables, alternative=alternative)
-            found.append(matches)
-            runs.append(saved)
-        return concat(found), runs
-
-    # --- what may still change --------------------------------------------------------
-
-    def _split_certain(self, matches: MatchSet, feed: Feed, ordered: Ordered) -> tuple[MatchSet, MatchSet]:
-        """Part matches into those that are certain and those that later events may rule out.
-
-        Nothing later than a window behind its first event can touch a match.
-        """
-        if feed.flush or len(matches) == 0 or not self._waits():
-            return matches, no_matches()
-        if self.plan.window.counts_events:
-            reach = ordered.events[L.EVENT_INDEX][matches.first]
-        else:
-            reach = ordered.events[L.EVENT_END][matches.first]
-        return self._split_past(matches, reach, feed, ordered)
-
-    def _split_in_order(self, matches: MatchSet, feed: Feed, ordered: Ordered) -> tuple[MatchSet, MatchSet]:
-        """Part matches into those before which, in the order of non_overlap, no other can still come.
-
-        That order is by end, and every match with the same or an earlier end is certain one window
-        behind it.
-        """
-        if feed.flush or len(matches) == 0:
-            return matches, no_matches()
-        reach = matches.spans(ordered.events)[1]
-        if self.plan.window.counts_events:
-            ends, codes = ordered.events[L.EVENT_END], ordered.events[L.EVENT_SEGMENT]
-            moments = np.stack((codes, ends), axis=1)
-            moment = np.unique(moments, axis=0, return_inverse=True)[1].reshape(-1)
-            last = np.zeros(len(moment), np.int64)
-            np.maximum.at(last, moment, ordered.events[L.EVENT_INDEX])
-            # Of events at one time, the last one: matches that end there are all in order then.
-            latest = np.maximum.reduceat(matches.positions, matches.offsets[:-1])
-            reach = last[moment[latest]]
-        return self._split_past(matches, reach, feed, ordered)
-
-    def _split_past(
-        self, matches: MatchSet, reach: Array, feed: Feed, ordered: Ordered
-    ) -> tuple[MatchSet, MatchSet]:
-        """Part matches by whether a window behind ``reach`` (a time, or an event's number) has passed."""
-        window = self.plan.window
-        if not window.bounded:
-            return no_matches(), matches
-        if window.counts_events:
-            numbers, codes = ordered.events[L.EVENT_INDEX], ordered.events[L.EVENT_SEGMENT]
-            seen = np.full(int(codes.max(initial=0)) + 2, -1, np.int64)
-            done = ordered.events[L.EVENT_END] <= feed.now
-            np.maximum.at(seen, codes[done], numbers[done])
-            past = seen[codes[matches.first]] - reach >= window.length - 1
-        else:
-            past = reach <= max(feed.now - window.length, -(2**63))
-        return matches.select(past), matches.select(~past)
-
-    def _waits(self) -> bool:
-        """Say whether a match can be ruled out by events after it.
-
-        Of two alternatives that find one match, a greedy one may find it later.
-        """
-        if self.plan.strategy is Strategy.ROBUST:
-            return True
-        if self.plan.strategy is Strategy.GREEDY and len(self.programs) > 1:
-            return True
-        for program in self.programs:
-            positive = (1 << program.positives) - 1
-            for row in program.absence_rows:
-                variables = range(row[L.ABSENCE_VARIABLES], row[L.ABSENCE_VARIABLES_END])
-                if any(program.after[v] & positive == 0 for v in variables):
-                    return True
-        return False
+    def _count_read(self, feed: Feed, reading: Reading | None) -> Array:
+        """Count the events read; return, by segment, the first that is not."""
+        read_to = feed.segments[:, 2] if reading is None or reading.read_to is None else reading.read_to
+        feed.counters.events_read = int((read_to - feed.segments[:, 1]).sum())
+        feed.counters.tied_rows = count_tied_rows(feed.ordered, feed.segments[:, 1], read_to)
+        return read_to
 
     # --- which matches ----------------------------------------------------------------
 
-    def _choose(
-        self,
-        matches: MatchSet,
-        segments: Array,
-        data: Data,
-        ranks: dict[str, int],
-    ) -> MatchSet:
-        """Apply robust selection, absences and the union of alternatives, one by one."""
-        picks = self.plan.strategy is Strategy.ROBUST and self.programs[0].search != "robust"
-        if len(self.programs) == 1 and not picks and not self.programs[0].absence_rows:
-            return matches
-        segment = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
-        keep = np.ones(len(matches), bool)
-        for number, program in enumerate(self.programs):
-            mine = np.flatnonzero(matches.alternative == number)
-            if len(mine) == 0:
-                continue
-            part = matches.select(mine)
-            chosen = np.ones(len(mine), bool)
-            if picks:
-                chosen = robust(part)
-            if len(absences_left(program, self.lazy.decided_early(number) if self.lazy else ())):
-                chosen &= self._absent(number, part, segments, segment[mine], data, ranks)
-            keep[mine] = chosen
-        if not keep.all():
-            matches = matches.select(keep)
-        if len(self.programs) > 1 and len(matches):
-            matches = matches.select(~duplicates(matches))
-        return matches
-
-    def _absent(
-        self,
-        alternative: int,
-        matches: MatchSet,
-        segments: Array,
-        segment: Array,
-        data: Data,
-        ranks: dict[str, int],
-    ) -> Array:
-        program = self.programs[alternative]
-        call = AutomatonCall(program, ranks, data, self.plan.limits)
-        local = np.full(len(self.names), -1, NUMBER)
-        for number, variable in enumerate(program.variables):
-            local[self.names.index(variable.name)] = number
-        variables = local[matches.variables]
-        keep = np.ones(len(matches), np.uint8)
-        call.longest = data.events.shape[1] + int(matches.lengths.max(initial=0)) + 2
-        world = call.world(segments, Matches(matches.positions, variables, matches.offsets))
-        early = self.lazy.decided_early(alternative) if self.lazy else ()
-        left = by_frequency(absences_left(program, early), program, data)
-        endless = filter_absences(world, left, segment, len(matches), keep, self.plan.limits.steps)
-        if endless >= 0:
-            raise LimitReached("steps", int(segments[endless, 0]))
-        return keep.astype(bool)
+    def _select(self, state: State, feed: Feed, matches: MatchSet) -> _Selected:
+        """Choose among the matches that are certain now, and put those of non_overlap in order."""
+        plan, places = self.plan, feed.places
+        waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
+        certain, waiting = waiting, no_matches()
+        if self.waits:
+            certain, waiting = split_certain(certain, feed, plan.window)
+        chosen = self.chooser.choose(certain, feed)
+        if plan.output != "non_overlap":
+            return _Selected(chosen, waiting, no_matches(), None)
+        chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
+        ready, chosen = split_in_order(chosen, feed, plan.window)
+        # A match still to come ends later than a window ago and is no longer than a window.
+        forgotten = feed.now - 2 * plan.window.length if plan.window.counts_time else None
+        ready, last_ends = keep_apart(ready, feed.ordered, list(plan.partition), state.last_ends, forgotten)
+        return _Selected(ready, waiting, chosen, last_ends)
 
     # --- what to keep -----------------------------------------------------------------
 
-    def _keep(
-        self,
-        ordered: Ordered,
-        read: Array,
-        segments: Array,
-        feed: Feed,
-        runs: list[RunState],
-        waiting: MatchSet,
-        chosen: MatchSet,
-        last_ends: pa.Table | None,
-    ) -> State:
+    def _keep(self, feed: Feed, read_to: Array, memory: Memory, selected: _Selected) -> State:
         """Return the state after a call: rows that are unread, or within a window of the watermark."""
+        ordered = feed.ordered
         if feed.flush:
-            return replace(empty_state(ordered.table.schema), last_ends=last_ends)
-        for begin, end in zip(segments[:, 0], feed.read_to, strict=True):
+            after = empty_state(ordered.table.schema, self.searcher.start())
+            return replace(after, last_ends=selected.last_ends)
+        read = feed.read
+        for begin, end in zip(feed.segments[:, 0], read_to, strict=True):
             read[begin:end] = True
-        keep = ~read | self._still_visible(ordered, read, feed)
-        used = [each.bound_rows() for each in runs] + [waiting.positions, chosen.positions]
+        waits = self.waits or self.plan.output == "non_overlap"
+        keep = ~read | still_visible(feed, read, self.plan.window, waits=waits)
+        used = [self.searcher.used_rows(memory), selected.waiting.positions, selected.chosen.positions]
         keep[np.concatenate(used)] = True
         places = np.cumsum(keep) - 1
-        moved = []
-        for program, each in zip(self.programs, runs, strict=True):
-            integers = each.integers.copy()
-            moved.append(
-                self._moved(program, RunState(integers, each.floats, each.moved_nodes(places)), places)
-            )
         return State(
             ordered.table.filter(pa.array(keep)),
             read[keep],
             ordered.events[L.EVENT_INDEX][keep],
-            tuple(moved),
-            waiting.moved(places),
-            chosen.moved(places),
+            self.searcher.moved(memory, places),
+            selected.waiting.moved(places),
+            selected.chosen.moved(places),
             feed.now,
-            last_ends,
+            selected.last_ends,
         )
-
-    def _moved(self, program: Program, runs: RunState, places: Array) -> RunState:
-        code, _ = program.pack(dict.fromkeys(self.literals, 0))
-        if len(runs.integers):
-            rebase_positions(code, runs.integers, len(runs.integers), places)
-        return runs
-
-    def _still_visible(self, ordered: Ordered, read: Array, feed: Feed) -> Array:
-        """Say which read rows an absence, or the numbering of events, may still look at."""
-        window = self.plan.window
-        if not window.bounded:
-            return np.ones(ordered.table.num_rows, bool)
-        if window.counts_events:
-            codes, numbers = ordered.events[L.EVENT_SEGMENT], ordered.events[L.EVENT_INDEX]
-            newest = np.full(int(codes.max(initial=0)) + 2, -1, np.int64)
-            np.maximum.at(newest, codes[read], numbers[read])
-            return np.asarray(numbers > newest[codes] - 2 * window.length)
-        waits = self._waits() or self.plan.output == "non_overlap"
-        margin = 2 * window.length if waits else window.length
-        return np.asarray(ordered.events[L.EVENT_END] >= max(feed.now - margin, -(2**63)))

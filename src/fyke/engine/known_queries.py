@@ -6,9 +6,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 
-from fyke.engine.engine import Engine
 from fyke.engine.input.prepare import derived_types
-from fyke.engine.measure.sample import measuring_engine
+from fyke.engine.measure.sample import Measuring
 from fyke.language.query import Query
 from fyke.limits import Limits
 from fyke.logical.analyse import analyse
@@ -23,16 +22,16 @@ _MOST = 256  # queries that are kept
 class KnownQuery:
     """A query planned for tables of a schema, all but the functions, the engine and the statistics of a call.
 
-    Nobody changes it, and the engine for measuring reads no events: threads may share all of it.
+    Nobody changes it, and what measures holds no events: threads may share all of it.
     """
 
     plan: Plan
-    measuring: Engine | None = None
+    measuring: Measuring | None = None
 
-    def engine(self, plan: Plan) -> Engine:
-        """Return the engine that measures the conditions of the query; ``plan`` is a plan of it."""
+    def measured_by(self, plan: Plan) -> Measuring:
+        """Return what measures the conditions of the query; ``plan`` is a plan of it."""
         if self.measuring is None:
-            self.measuring = measuring_engine(plan)
+            self.measuring = Measuring(plan)
         return self.measuring
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from fyke.engine.engine import Engine, Found
+from fyke.engine.counters import Counters
+from fyke.engine.engine import Engine
+from fyke.engine.found import Found
 from fyke.engine.measure.clock import Clock
 from fyke.engine.output.compressed import builder_of
 from fyke.engine.output.rows import ResultBuilder
-from fyke.engine.state import Counters
 from fyke.plan.counting import Counting
 
 _TALLIES = 1 << 16  # rows of tallies from which on it pays to merge them

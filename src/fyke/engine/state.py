@@ -1,102 +1,22 @@
-"""What an engine keeps between two calls of ``advance``: rows, runs, matches that wait."""
+"""What an engine keeps between two calls of ``advance``: rows, what its search remembers, matches that wait.
+
+A state is data.  With the plan alone it can be taken up by any engine object, in any process
+(:mod:`fyke.engine.state_bytes`), and it can be cut and joined by partition
+(:mod:`fyke.engine.partition_state`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.matchset import MatchSet, no_matches
 
-
-@dataclass(frozen=True, slots=True)
-class RunState:
-    """The live runs of one alternative and the buffer of their bindings; positions are row numbers."""
-
-    integers: Array
-    floats: Array
-    nodes: Array
-
-    def bound_rows(self) -> Array:
-        """Return the rows that runs have bound."""
-        events = self.nodes[:, L.NODE_EVENT]
-        return np.asarray(events[events != L.UNION])
-
-    def moved_nodes(self, places: Array) -> Array:
-        """Return the nodes after rows have moved to ``places``."""
-        nodes = self.nodes.copy()
-        bindings = nodes[:, L.NODE_EVENT] != L.UNION
-        nodes[bindings, L.NODE_EVENT] = places[nodes[bindings, L.NODE_EVENT]]
-        return nodes
-
-
-NO_RUNS = RunState(np.zeros((0, 1), np.int64), np.zeros((0, 1)), np.zeros((0, 4), np.int64))
-
-
-@dataclass(slots=True)
-class Counters:
-    """What happened, for ``metrics``: exact numbers, never clocks.
-
-    Attributes
-    ----------
-    events_read, events_filtered
-        Events the engine has read, and rows that can play no role and were left out before it.
-    events_reread
-        Events read once more by a search that goes back.
-    late_rows, tied_rows
-        Rows not after the last watermark; relevant rows that share their time with another one.
-    starts_skipped
-        Events that could have started a run, but whose window cannot hold a match.
-    runs_created, runs_merged, peak_runs
-        Partial matches: made, made one with an equal one, alive at once at most.
-    bindings_tried, condition_evaluations
-        The work of the search.
-    memory_operations
-        Of a lazy engine: stored events looked at, and bindings put on the stack of the search ([L] 8).
-    absence_checks
-        Of a lazy engine: absences checked before all variables were bound.
-    buffered_events
-        Events a lazy engine holds to search in, at most.
-    buffer_peak
-        Bytes of the buffer of bindings, at most.
-    intermediate_matches
-        Matches of the positive part that selection and absences chose from.
-    matches
-        Matches reported.
-    replans
-        How often a join tree was planned anew and rebuilt.
-    """
-
-    events_read: int = 0
-    events_filtered: int = 0
-    events_reread: int = 0
-    late_rows: int = 0
-    tied_rows: int = 0
-    starts_skipped: int = 0
-    runs_created: int = 0
-    runs_merged: int = 0
-    peak_runs: int = 0
-    bindings_tried: int = 0
-    condition_evaluations: int = 0
-    memory_operations: int = 0
-    absence_checks: int = 0
-    buffered_events: int = 0
-    buffer_peak: int = 0
-    intermediate_matches: int = 0
-    matches: int = 0
-    replans: int = 0
-
-    def merge(self, other: Counters) -> None:
-        """Add what another part of the work counted; of a peak take the highest."""
-        for name in self.__slots__:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            setattr(self, name, max(mine, theirs) if name in PEAKS else mine + theirs)
-
-
-PEAKS = frozenset({"peak_runs", "buffer_peak", "buffered_events"})
+Memory = Any  # what a searcher keeps; see fyke.engine.searcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +31,8 @@ class State:
         Which of them have been read.
     index
         Their numbers within their partitions, for WITHIN n EVENTS.
-    runs
-        The live runs, by alternative.
+    memory
+        What the searcher remembers, in terms of the pattern and of positions among ``rows``.
     waiting
         Matches of the positive part that later events may still rule out.
     chosen
@@ -126,13 +46,18 @@ class State:
     rows: pa.Table
     read: Array
     index: Array
-    runs: tuple[RunState, ...]
+    memory: Memory
     waiting: MatchSet = field(default_factory=no_matches)
     chosen: MatchSet = field(default_factory=no_matches)
     watermark: int | None = None
     last_ends: pa.Table | None = None
 
+    @property
+    def idle(self) -> bool:
+        """Whether it holds nothing that a later event could meet: it need not be kept."""
+        return self.rows.num_rows == 0 and (self.last_ends is None or self.last_ends.num_rows == 0)
 
-def empty_state(schema: pa.Schema) -> State:
+
+def empty_state(schema: pa.Schema, memory: Memory) -> State:
     """Return the state before the first event."""
-    return State(schema.empty_table(), np.zeros(0, bool), np.zeros(0, np.int64), ())
+    return State(schema.empty_table(), np.zeros(0, bool), np.zeros(0, np.int64), memory)

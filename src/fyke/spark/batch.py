@@ -12,13 +12,15 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
-from fyke.engine.engine import Engine, Found
+from fyke.engine.counters import Counters
+from fyke.engine.engine import Engine
+from fyke.engine.found import Found
 from fyke.engine.input.order import partition_codes, times
 from fyke.engine.measure.clock import Clock
-from fyke.engine.measure.observe_run import Seen
+from fyke.engine.measure.observe_run import RunObserver
 from fyke.engine.output.compressed import CompressedBuilder, builder_of, enumerate_batch, enumerated_schema
 from fyke.engine.output.rows import ResultBuilder
-from fyke.engine.state import Counters, State
+from fyke.engine.state import State
 from fyke.engine.warm_up import warm_up
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import MatchAggregate, combine_tallies, split_aggregates
@@ -133,7 +135,7 @@ class _Walk:
         self.partition, self.end = plan.keys, plan.schema.end
         self.engine, self.builder = Engine(_ordered_by_number(plan)), builder_of(plan)
         self.counters, self.clock = Counters(), Clock()
-        self.seen = Seen(self.engine) if observed else None
+        self.seen = RunObserver(self.engine.plan) if observed else None
         self.numbered = 0
         self.state: State | None = None
 

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructType
 
+from fyke.engine.counters import PEAKS, Counters
 from fyke.engine.measure.clock import PHASES, Clock
-from fyke.engine.state import PEAKS, Counters
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics, Sums
 from fyke.spark.expression import rejected_sql

@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from fyke.engine.conditions.program import Program
+from fyke.engine.automaton.program import AutomatonProgram
+from fyke.engine.automaton.saved_runs import SavedRuns, numbered_states, save_runs
+from fyke.engine.counters import Counters
+from fyke.engine.feed import Feed
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arena import make_world, pack_world
 from fyke.engine.kernels.arrays import BINDING_BYTES, NUMBER, Array, Data, Matches, Runs
 from fyke.engine.kernels.automaton.backtrack import run_backtrack
 from fyke.engine.kernels.automaton.breadth_first import run_automaton
 from fyke.engine.kernels.automaton.graphs import GRAPH_SIZE, write_graphs
-from fyke.engine.kernels.automaton.match_buffer import NEVER, rebase_positions, release_nodes
+from fyke.engine.kernels.automaton.match_buffer import NEVER, release_nodes
 from fyke.engine.kernels.automaton.matches import write_matches
 from fyke.engine.limits import LimitReached
 from fyke.engine.matchset import MatchSet, no_matches
 from fyke.engine.output.graphs import GraphSet
-from fyke.engine.state import Counters, RunState
 from fyke.limits import Limits
 
 _RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 1 << 15, 1 << 16, 64, 1 << 15
 _FOUND, _PIECE = 1 << 12, 1 << 20
 _NODE_BYTES = 8 * L.NODE_SIZE
-
-
-@dataclass(slots=True)
-class Feed:
-    """What a call reads: segments as the kernel wants them, the end of input, and how far time has come.
-
-    ``read_to`` and ``graphs`` are what the call leaves.
-    """
-
-    segments: Array
-    flush: bool
-    now: int
-    read_to: Array = field(init=False)  # by segment: the first event that is not read yet
-    graphs: list[GraphSet] = field(init=False, default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.read_to = self.segments[:, 2]
 
 
 class _Found:
@@ -80,7 +64,7 @@ class AutomatonCall:
 
     def __init__(
         self,
-        program: Program,
+        program: AutomatonProgram,
         ranks: dict[str, int],
         data: Data,
         limits: Limits,
@@ -149,20 +133,21 @@ class AutomatonCall:
         )  # fmt: skip
         return pack_world(self.held)
 
-    def run(self, feed: Feed, before: RunState | None, places: Array) -> tuple[MatchSet, RunState]:
+    def run(self, feed: Feed, before: SavedRuns) -> tuple[MatchSet, SavedRuns]:
         """Read the events of a feed, starting from saved runs; return matches and the runs to save."""
-        feed = replace(feed, segments=feed.segments.copy())
-        self._load(feed, before, places)
+        self.segments = feed.segments.copy()
+        self._load(before)
         self.cursor[L.CURSOR_EVENT] = -1
-        world = self.world(feed.segments, self.matches)
+        world = self.world(self.segments, self.matches)
         while True:
             status = self._search(world, feed)
-            world = self._write(world, feed)
+            world = self._write(world)
             if status == L.DONE:
                 break
             if self._provide(status):
-                world = self.world(feed.segments, self.matches)
-        self.read_to = feed.segments[:, 1] if self.program.search == "robust" else feed.read_to
+                world = self.world(self.segments, self.matches)
+        # A robust search reads an event when its window has passed; others read all that are complete.
+        self.read_to = self.segments[:, 1] if self.program.search == "robust" else None
         return self._finish()
 
     def _search(self, world: Any, feed: Feed) -> int:
@@ -170,7 +155,7 @@ class AutomatonCall:
             return int(run_automaton(world, feed.flush, feed.now))
         return int(run_backtrack(world, feed.flush, feed.now, self.program.search == "robust"))
 
-    def _write(self, world: Any, feed: Feed) -> Any:
+    def _write(self, world: Any) -> Any:
         """Read the matches noted so far out of the buffer; return the world, grown where it had to be."""
         if self.compressed:
             self._write_graphs(world)
@@ -187,7 +172,7 @@ class AutomatonCall:
                 self.matches = _room_for(
                     min(2 * len(self.matches.positions), _PIECE), int(head[L.NODE_DEPTH])
                 )
-            world = self.world(feed.segments, self.matches)
+            world = self.world(self.segments, self.matches)
         return world
 
     def _write_graphs(self, world: Any) -> None:
@@ -211,22 +196,22 @@ class AutomatonCall:
             if self.found.bindings * BINDING_BYTES > self.limits.buffer_bytes:
                 raise LimitReached("buffer_bytes", int(rows[-1, 0]))
 
-    def _load(self, feed: Feed, before: RunState | None, places: Array) -> None:
-        """Take up saved runs, sorted by partition, with the positions their rows have now."""
+    def _load(self, before: SavedRuns) -> None:
+        """Take up saved runs, sorted by partition; the program has their states from now on."""
         self.nodes = np.zeros((_NODES, L.NODE_SIZE), np.int64)
-        feed.segments[:, 3:5] = 0
-        if before is not None and len(before.integers):
+        self.segments[:, 3:5] = 0
+        if len(before):
             count = len(before.nodes)
             self.nodes = np.zeros((max(_NODES, 2 * count), L.NODE_SIZE), np.int64)
-            self.nodes[:count] = before.moved_nodes(places)
-            integers = before.integers.copy()
-            rebase_positions(self.code, integers, len(integers), places)
-            segment = np.searchsorted(feed.segments[:, 0], integers[:, L.RUN_FIRST], side="right") - 1
+            self.nodes[:count] = before.nodes
+            integers = numbered_states(self.program, before)
+            self._pack()
+            segment = np.searchsorted(self.segments[:, 0], integers[:, L.RUN_FIRST], side="right") - 1
             order = np.argsort(segment, kind="stable")
             self.loaded = Runs(integers[order], before.floats[order])
-            numbers = np.arange(len(feed.segments))
-            feed.segments[:, 3] = np.searchsorted(segment[order], numbers, side="left")
-            feed.segments[:, 4] = np.searchsorted(segment[order], numbers, side="right")
+            numbers = np.arange(len(self.segments))
+            self.segments[:, 3] = np.searchsorted(segment[order], numbers, side="left")
+            self.segments[:, 4] = np.searchsorted(segment[order], numbers, side="right")
             self.cursor[L.CURSOR_NODES] = count
             self.cursor[L.CURSOR_LOADED] = len(integers)
         self.matches = _room_for(_BINDINGS, 0)
@@ -311,7 +296,7 @@ class AutomatonCall:
             return int(events[L.EVENT_INDEX, event]) - window.length + 1
         return max(int(events[L.EVENT_END, event]) - window.length, -(2**63))
 
-    def _finish(self) -> tuple[MatchSet, RunState]:
+    def _finish(self) -> tuple[MatchSet, SavedRuns]:
         self._drain()
         cursor, counters = self.cursor, self.counters
         counters.condition_evaluations = int(cursor[L.CURSOR_EVALUATIONS])
@@ -328,12 +313,12 @@ class AutomatonCall:
             self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, 0, NEVER,
             self.saved.integers, saved, self.loaded.integers, 0, 0,
         )  # fmt: skip
-        runs = RunState(
+        runs = (
             self.saved.integers[:saved].copy(),
             self.saved.floats[:saved].copy(),
             self.nodes[:kept].copy(),
         )
-        return self.found.matches(), runs
+        return self.found.matches(), save_runs(self.program, *runs)
 
 
 def _power_of_two(least: int) -> int:

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from fyke.engine.automaton.call import Feed
 from fyke.engine.input.order import Ordered
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import Array, Data
-from fyke.engine.state import Counters, State
+from fyke.engine.kernels.arrays import Array
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """Rows taken up by a call: in order, where they came from, which were read before, as arrays."""
+def number_events(ordered: Ordered, places: Array, read: Array, index: Array) -> None:
+    """Go on numbering the events of a partition where earlier, dropped rows left off.
 
-    ordered: Ordered
-    places: Array
-    read: Array
-    feed: Feed
-    data: Data
-    ranks: dict[str, int]
-    counters: Counters
-
-
-def number_events(state: State, ordered: Ordered, places: Array) -> None:
-    """Go on numbering the events of a partition where earlier, dropped rows left off."""
+    ``read`` and ``index`` are of the rows kept, whose ``places`` come first.
+    """
     numbers, codes = ordered.events[L.EVENT_INDEX], ordered.events[L.EVENT_SEGMENT]
     offset = np.zeros(int(codes.max(initial=0)) + 2, np.int64)
     # Rows that wait for their watermark have no final number: others may still come before them.
-    old = places[: len(state.index)][state.read]
-    offset[codes[old]] = state.index[state.read] - numbers[old]
+    old = places[: len(index)][read]
+    offset[codes[old]] = index[read] - numbers[old]
     ordered.events[L.EVENT_INDEX] = numbers + offset[codes]
 
 

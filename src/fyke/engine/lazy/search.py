@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fyke.engine.automaton.call import AutomatonCall, Feed
-from fyke.engine.conditions.program import Program, Settings
+from fyke.engine.candidates.candidates import find_candidates
+from fyke.engine.candidates.keys import Keys
+from fyke.engine.candidates.reach import find_reach
+from fyke.engine.conditions.compiled import CompiledQuery
+from fyke.engine.conditions.program import Program
+from fyke.engine.counters import Counters
+from fyke.engine.feed import Feed
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arena import World, make_world, pack_world, pack_worlds
-from fyke.engine.kernels.arrays import NUMBER, Array, Data, Matches
+from fyke.engine.kernels.arrays import NUMBER, Array, Data
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.lazy.search import run_lazy, run_lazy_counting
 from fyke.engine.kernels.lazy.subsets import BLOCKS
 from fyke.engine.kernels.selection.absence import FRAME_SIZE
 from fyke.engine.lazy.steps import LazyCompiler, Step, share
-from fyke.engine.lazy.tables import Keys, PlanTables, find_candidates, find_reach
+from fyke.engine.lazy.tables import Indexes, PlanTables
 from fyke.engine.lazy.tally import TallyArrays
 from fyke.engine.limits import LimitReached
 from fyke.engine.matchset import MatchSet
-from fyke.engine.state import Counters
+from fyke.engine.selection.absences import AbsenceArena
 from fyke.engine.window import kernel_window
 from fyke.errors import CountTooLargeError
-from fyke.limits import Limits
 from fyke.logical.normal_form import Alternative
 from fyke.plan.chain_order import chain_order
 from fyke.plan.counting import unbounded_groups
@@ -35,39 +38,20 @@ _FITS = 256  # candidates that are looked at together
 _SLICE_WINDOWS = 16  # of a tree: a slice costs one window that is looked at twice
 
 
-@dataclass(frozen=True, slots=True)
-class LazySettings:
-    """What a plan says about a lazy search."""
-
-    tree: bool
-    order: tuple[str, ...] | None
-    first_chance: bool
-    points: bool
-    limits: Limits
-
-
 class LazySearch:
     """The lazy search of one plan.  It holds no events: every call gets them."""
 
-    def __init__(
-        self,
-        alternatives: Sequence[Alternative],
-        programs: Sequence[Program],
-        settings: Settings,
-        names: Sequence[str],
-        lazy: LazySettings,
-    ) -> None:
-        self.alternatives, self.settings, self.lazy = alternatives, settings, lazy
-        self.compiler = LazyCompiler(alternatives, programs, settings, names, lazy.first_chance)
+    def __init__(self, compiled: CompiledQuery, programs: Sequence[Program]) -> None:
+        plan = self.plan = compiled.plan
+        first_chance = plan.techniques.absence != "post_processing"
+        self.tree, self.order = plan.engine == "lazy_tree", plan.techniques.order or plan.order
+        self.alternatives = plan.alternatives
+        self.compiler = LazyCompiler(
+            plan.alternatives, programs, compiled.settings, compiled.names, first_chance
+        )
         self.roles = self.compiler.roles
 
-    def decided_early(self, number: int) -> tuple[int, ...]:
-        """Return the absences of an alternative that the search itself checks."""
-        return self.compiler.early[number]
-
-    def call(
-        self, feed: Feed, data: Data, ranks: dict[str, int], tally: TallyArrays | None = None
-    ) -> LazyCall:
+    def call(self, feed: Feed, tally: TallyArrays | None = None) -> LazyCall:
         """Return a search through the new events of a feed; with a tally, matches are only counted."""
         subsets = tally is not None and tally.subsets
         used = [
@@ -76,12 +60,12 @@ class LazySearch:
             for name, bit in self.roles[number].items()
             if name in self._searched(number, each)
         ]
-        candidates = find_candidates(data, used)
-        kind, length = kernel_window(self.settings.window)
-        reach, distinct = find_reach(data, feed.segments, kind, length, self.lazy.points)
-        keys = Keys(candidates, self._window_share(reach, feed))
-        tables = PlanTables(candidates, keys, points=self.lazy.points, distinct=distinct)
-        if self.lazy.tree:
+        candidates = find_candidates(feed.data, used)
+        points = self.plan.schema.points
+        reach, distinct = find_reach(feed.data, feed.segments, *kernel_window(self.plan.window), points)
+        indexes = Indexes(Keys(candidates), self._window_share(reach))
+        tables = PlanTables(indexes, points=points, distinct=distinct)
+        if self.tree:
             for number in range(len(self.alternatives)):
                 tables.add_tree(number, self.compiler.tree(number))
         else:
@@ -91,36 +75,36 @@ class LazySearch:
         plan = tables.pack(
             count_only=tally is not None,
             accumulates=bool(self.compiler.program.compiler.accumulators),
-            slice_windows=_SLICE_WINDOWS if self.lazy.tree and self.settings.window.bounded else 0,
+            slice_windows=_SLICE_WINDOWS if self.tree and self.plan.window.bounded else 0,
             subsets=subsets,
             tallies=[] if tally is None else tally.rows(self.compiler.program.number),
         )
-        arrays = keys.arrays()
+        entries, heads = indexes.arrays()
         shared = {
             "plan": plan, "candidates": candidates.positions, "ranks": candidates.ranks, "reach": reach,
-            "keys": arrays[0], "entries": arrays[1], "index_heads": arrays[2],
+            "keys": indexes.keys.array(), "entries": entries, "index_heads": heads,
         }  # fmt: skip
         if tally is not None:
             shared |= {"values_i": tally.integers, "values_f": tally.floats, "values_ok": tally.valid}
-        return LazyCall(self, feed, data, ranks, shared, tables.most_fast)
+        return LazyCall(self, feed, shared, tables.most_comparisons)
 
     def _anchored(self) -> set[int]:
-        window = self.settings.window.bounded
+        window = self.plan.window.bounded
         anchored = [each for each in self.alternatives if unbounded_groups(each, window=window)]
         numbers = self.compiler.program.number
         return {numbers[v.name] for each in anchored for v in each.variables if v.group}
 
     def _searched(self, number: int, alternative: Alternative) -> set[str]:
-        early = (absence.variables[0].name for absence in self.compiler.lacking(number))
+        early = (absence.variables[0].name for absence in self.compiler.absent_events(number))
         return {*(variable.name for variable in alternative.variables), *early}
 
     def _chain(self, number: int, counts: Mapping[int, int], subsets: bool) -> list[Step]:
         alternative, roles = self.alternatives[number], self.roles[number]
         rates = {variable.name: counts[roles[variable.name]] for variable in alternative.variables}
-        order = chain_order(alternative, rates, self.lazy.order, groups_in_sequence=subsets)
+        order = chain_order(alternative, rates, self.order, groups_in_sequence=subsets)
         return self.compiler.chain(number, order)
 
-    def _window_share(self, reach: Array, feed: Feed) -> float:
+    def _window_share(self, reach: Array) -> float:
         """Return which part of the stream a window holds, from a few rows."""
         rows = reach.shape[1] - 1
         if rows == 0:
@@ -135,17 +119,12 @@ class LazyCall:
     """One search through the new events, resumed until all matches have left."""
 
     def __init__(
-        self,
-        search: LazySearch,
-        feed: Feed,
-        data: Data,
-        ranks: dict[str, int],
-        shared: dict[str, Array],
-        most_fast: int,
+        self, search: LazySearch, feed: Feed, shared: dict[str, Array], most_comparisons: int
     ) -> None:
-        self.program, self.limits = search.compiler.program, search.lazy.limits
-        self.feed, self.data, self.shared = feed, data, shared
-        self.code, self.constants = self.program.pack(ranks)
+        self.program, self.limits = search.compiler.program, search.plan.limits
+        self.feed, self.data, self.shared = feed, feed.data, shared
+        self.segments = np.ascontiguousarray(feed.segments)
+        self.code, self.constants = self.program.pack(feed.ranks)
         self.cursor = np.zeros(Z.SEEK_SIZE, np.int64)
         self.cursor[Z.SEEK_SEGMENT] = self.cursor[Z.SEEK_LEVEL] = -1
         self.cursor[Z.SEEK_ROOT] = 2**62
@@ -154,13 +133,14 @@ class LazyCall:
         self.tally_i = np.zeros((len(feed.segments) + 1, 2 * self.tallies + 1), np.int64)
         self.tally_f = np.zeros((len(feed.segments) + 1, self.tallies + 1), np.float64)
         self._make_subsets(1 if not shared["plan"][Z.PLAN_SUBSETS] else _LEVELS)
-        self.interval_width = most_fast * Z.INTERVAL_SIZE
+        self.interval_width = most_comparisons * Z.INTERVAL_SIZE
         self.longest = len(self.program.everything) + _LEVELS
         self._make_levels()
         self._make_output(_BINDINGS)
         programs = [search.compiler.programs[number] for number in search.compiler.beside]
-        self.beside = [AutomatonCall(each, ranks, data, self.limits) for each in programs]
         self.small = self._scratch() | self._absence_scratch(programs)
+        longest = len(self.small["added"])
+        self.beside = [AbsenceArena(each, feed.ranks, feed.data, self.segments, longest) for each in programs]
         self._begin_accumulators()
 
     def _make_levels(self) -> None:
@@ -204,15 +184,6 @@ class LazyCall:
             "budget": np.full(1, self.limits.steps, np.int64),
         }
 
-    def _worlds_beside(self, world: Any) -> Any:
-        """Return the worlds of the programs with absences of several events; if there are none, any."""
-        nothing = np.zeros(1, np.int64)
-        nothing_found = Matches(nothing, nothing.astype(NUMBER), nothing)
-        for call in self.beside:
-            call.longest = len(self.small["added"])
-        packed = [call.world(self.feed.segments, nothing_found) for call in self.beside]
-        return pack_worlds(packed or [world])
-
     def _begin_accumulators(self) -> None:
         """Empty the accumulators at the foot of the stack: of nothing there is no least, and no greatest."""
         for acc in self.program.compiler.accumulators.values():
@@ -225,7 +196,7 @@ class LazyCall:
         arrays: dict[str, Any] = {
             **dict(zip(Data._fields, self.data, strict=True)),
             **self.shared, **self.out, **self.small,
-            "program": self.code, "constants": self.constants, "segments": self.feed.segments,
+            "program": self.code, "constants": self.constants, "segments": self.segments,
             "cursor": self.cursor, "limits": limits, "elements": np.zeros(self.longest, np.int64),
             "prefix": np.zeros(2 * self.longest, np.int64), "levels": self.levels,
             "intervals": self.intervals, "kept_i": self.kept_i, "kept_f": self.kept_f, "counts": self.counts,
@@ -237,9 +208,8 @@ class LazyCall:
 
     def chunks(self) -> Iterator[MatchSet]:
         """Search; yield the matches in chunks of bounded size."""
-        self.feed.segments = np.ascontiguousarray(self.feed.segments)
         world = pack_world(self._held())
-        beside = self._worlds_beside(world)
+        beside = pack_worlds([each.packed for each in self.beside] or [world])
         subsets = bool(self.shared["plan"][Z.PLAN_SUBSETS])
         while True:
             status = run_lazy_counting(world, beside) if subsets else run_lazy(world, beside)
@@ -253,7 +223,7 @@ class LazyCall:
             if status == L.DONE:
                 return
             if status == L.LIMIT_STEPS:
-                raise LimitReached("steps", int(self.feed.segments[self.cursor[Z.SEEK_SEGMENT], 0]))
+                raise LimitReached("steps", int(self.segments[self.cursor[Z.SEEK_SEGMENT], 0]))
             if status == L.NEED_SCRATCH:
                 self._grow()
                 world = pack_world(self._held())

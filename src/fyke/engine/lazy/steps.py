@@ -10,8 +10,10 @@ mention, are bound ([L] 4.4.2): one event by its candidates, several by a search
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from fyke.engine.candidates.keys import KeyColumn
+from fyke.engine.conditions.comparison import cheapest_first, comparison_of
 from fyke.engine.conditions.program import Program, Settings
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.lazy import layout as Z
@@ -25,17 +27,14 @@ from fyke.plan.early_absences import (
     takes_one_event,
 )
 
-Column = tuple[int, str, int]  # role bit, "i" or "f", number of the column
-_FLIPPED = {0: 0, 1: 1, 2: 4, 3: 5, 4: 2, 5: 3}
-
 
 @dataclass(frozen=True, slots=True)
-class Fast:
+class KeyComparison:
     """A comparison ``new operator old`` of the new event with a bound one, or with the element before."""
 
-    new: Column
+    new: KeyColumn
     other: int
-    old: Column
+    old: KeyColumn
     operator: int
     lagged: bool = False
 
@@ -50,27 +49,27 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class AbsentEvent:
     """An absence of one event between bound ones."""
 
     variable: int
     role: int
     before: tuple[int, ...]
     after: tuple[int, ...]
-    fast: tuple[Fast, ...]
+    comparisons: tuple[KeyComparison, ...]
     tests: tuple[Test, ...]
     needs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Several:
+class AbsentEvents:
     """An absence of several events between bound ones, a row in the program of its alternative.
 
     ``numbers`` are those of that program for the variables of the merged one.  Two are equal if they
     mean the same (``meaning``: the absence, its order, its roles), whosever program they are in.
     """
 
-    world: int = field(compare=False)
+    arena: int = field(compare=False)
     absence: int = field(compare=False)
     numbers: tuple[int, ...] = field(compare=False)
     meaning: tuple[Absence, frozenset[tuple[str, str]], tuple[int, ...]]
@@ -89,22 +88,24 @@ class Step:
     before: tuple[int, ...]
     after: tuple[int, ...]
     same: bool
-    fast: tuple[Fast, ...]
+    comparisons: tuple[KeyComparison, ...]
     tests: tuple[Test, ...]
     close: tuple[Test, ...]
-    lacks: tuple[Lack, ...]
-    several: tuple[Several, ...]
+    absent: tuple[AbsentEvent, ...]
+    absent_together: tuple[AbsentEvents, ...]
     bit: int = 0
 
     @property
     def coupled(self) -> bool:
         """Whether a condition couples neighbouring elements."""
-        return any(each.lagged for each in self.fast) or any(t.mode & Z.MODE_LAGGED for t in self.tests)
+        return any(each.lagged for each in self.comparisons) or any(
+            t.mode & Z.MODE_LAGGED for t in self.tests
+        )
 
     @property
     def plain(self) -> bool:
         """Whether comparisons decide alone."""
-        return not (self.group or self.same or self.tests or self.lacks or self.several)
+        return not (self.group or self.same or self.tests or self.absent or self.absent_together)
 
 
 @dataclass(slots=True)
@@ -133,7 +134,7 @@ class LazyCompiler:
         self.beside = [k for k in range(len(alternatives)) if self._early(k, one=False)]
         merged = self._merged(names)
         every = {name: bit for each in reversed(roles) for name, bit in each.items()}
-        self.program = Program(merged, every, settings, runs=False)
+        self.program = Program(merged, every, settings)
         self.numbers = {condition: number for number, condition in enumerate(merged.conditions)}
 
     def _early(self, number: int, *, one: bool) -> list[int]:
@@ -141,14 +142,14 @@ class LazyCompiler:
         absences = self.alternatives[number].absences
         return [k for k in self.early[number] if takes_one_event(absences[k]) == one]
 
-    def lacking(self, number: int) -> list[Absence]:
+    def absent_events(self, number: int) -> list[Absence]:
         """Return the early absences of one event of an alternative."""
         return [self.alternatives[number].absences[k] for k in self._early(number, one=True)]
 
     def _merged(self, names: Sequence[str]) -> Alternative:
         """Return all variables, those of early absences of one event last, and all conditions, each once."""
         known = {v.name: v for each in reversed(self.alternatives) for v in each.variables}
-        lacking = [each for number in range(len(self.alternatives)) for each in self.lacking(number)]
+        lacking = [each for number in range(len(self.alternatives)) for each in self.absent_events(number)]
         absent = {each.variables[0].name: each.variables[0] for each in lacking}
         conditions = dict.fromkeys(c for each in self.alternatives for c in each.conditions)
         conditions |= dict.fromkeys(c for each in lacking for c in each.conditions)
@@ -181,15 +182,15 @@ class LazyCompiler:
         groups = {u for u in variables if variables[u].group}
         if not variable.group:
             present -= groups  # they come last
-        fast: list[Fast] = []
+        compared: list[KeyComparison] = []
         tests: list[Test] = []
         close: list[Test] = []
         for condition in alternative.conditions:
             if name not in condition.variables or not condition.variables <= present:
                 continue
-            quick = self._fast(number, condition, variable, variables)
-            if quick is not None:
-                fast.append(quick)
+            by_key = self._key_comparison(number, condition, variable, variables)
+            if by_key is not None:
+                compared.append(by_key)
                 continue
             test = self._test(condition, name, variable, bits)
             (close if name in condition.whole else tests).append(test)
@@ -205,43 +206,43 @@ class LazyCompiler:
             tuple(numbers[u] for u in nearest([u for u in others if (u, name) in order], order, bits, 1)),
             tuple(numbers[u] for u in nearest([u for u in others if (name, u) in order], order, bits, 0)),
             any(may_be_one(variables[u], variable) for u in apart),
-            tuple(sorted(fast, key=lambda each: (each.operator != 0, each.operator == 1))),
+            tuple(sorted(compared, key=lambda each: cheapest_first(each.operator))),
             tuple(sorted(tests, key=lambda each: (each.mode & Z.MODE_EVERY, self._cost(each)))),
             tuple(sorted(close, key=self._cost)),
-            self._lacks(number, name, present, bits),
-            self._several(number, name, present, bits),
+            self._absent(number, name, present, bits),
+            self._absent_together(number, name, present, bits),
             bits.get(name, 0),
         )
 
     def _cost(self, test: Test) -> int:
         return len(self.program.code[test.condition])
 
-    def _fast(
+    def _key_comparison(
         self, number: int, condition: Condition, variable: Variable, variables: Mapping[str, Variable]
-    ) -> Fast | None:
+    ) -> KeyComparison | None:
         """Return a condition as a comparison of keys, if it compares a new event with one bound event."""
-        code = self.program.code[self.numbers[condition]]
-        if len(code) != 1 or code[0][0] not in (L.COMPARE_LOADS_I, L.COMPARE_LOADS_F):
+        compared = comparison_of(self.program.code[self.numbers[condition]])
+        if compared is None:
             return None
-        store = "i" if code[0][0] == L.COMPARE_LOADS_I else "f"
-        _, left, left_slot, right, right_slot, operator = code[0]
         own = self.program.number[variable.name]
-        if left_slot // 4 != own or left_slot % 4 != L.SLOT_CURRENT:
-            left, left_slot, right, right_slot = right, right_slot, left, left_slot
-            operator = _FLIPPED[operator]
-        if left_slot != 4 * own + L.SLOT_CURRENT:
+        new = (own, L.SLOT_CURRENT)
+        if (compared.left.variable, compared.left.slot) != new:
+            compared = compared.flipped()
+        if (compared.left.variable, compared.left.slot) != new:
             return None
-        other, slot = divmod(right_slot, 4)
+        other, slot = compared.right.variable, compared.right.slot
         roles = self.roles[number]
-        new = (roles[variable.name], store, left)
+        column = KeyColumn(roles[variable.name], compared.store, compared.left.column)
         if other == own:
             if slot != L.SLOT_PREVIOUS or not variable.group:
                 return None
-            return Fast(new, own, (roles[variable.name], store, right), operator, lagged=True)
+            old = replace(column, number=compared.right.column)
+            return KeyComparison(column, own, old, compared.operator, lagged=True)
         name = self.program.everything[other].name
         if slot != L.SLOT_CURRENT or name not in variables or variables[name].group:
             return None
-        return Fast(new, other, (roles[name], store, right), operator)
+        old = KeyColumn(roles[name], compared.store, compared.right.column)
+        return KeyComparison(column, other, old, compared.operator)
 
     def _test(self, condition: Condition, name: str, variable: Variable, bits: Mapping[str, int]) -> Test:
         """Return how a condition is decided when ``name`` is the last of its variables to be bound."""
@@ -257,42 +258,44 @@ class LazyCompiler:
         needs = sum(bits.get(each, 0) for each in condition.variables)
         return Test(self.numbers[condition], mode, needs)
 
-    def _lacks(self, number: int, name: str, present: set[str], bits: Mapping[str, int]) -> tuple[Lack, ...]:
+    def _absent(
+        self, number: int, name: str, present: set[str], bits: Mapping[str, int]
+    ) -> tuple[AbsentEvent, ...]:
         """Return the early absences that are decided when ``name`` is bound."""
         alternative, found = self.alternatives[number], []
         variables = {variable.name: variable for variable in alternative.variables}
-        for absence in self.lacking(number):
+        for absence in self.absent_events(number):
             needed = depends_on(alternative, absence)
             if name not in needed or not needed <= present:
                 continue
             variable = absence.variables[0]
             known = {**variables, variable.name: variable}
-            fast, tests = [], []
+            compared, tests = [], []
             for condition in absence.conditions:
-                quick = self._fast(number, condition, variable, known)
-                if quick is not None:
-                    fast.append(quick)
+                by_key = self._key_comparison(number, condition, variable, known)
+                if by_key is not None:
+                    compared.append(by_key)
                 else:
                     tests.append(Test(self.numbers[condition], 0))
             order, numbers = alternative.order, self.program.number
             before = [u for u in variables if (u, variable.name) in order]
             after = [u for u in variables if (variable.name, u) in order]
             found.append(
-                Lack(
+                AbsentEvent(
                     numbers[variable.name],
                     self.roles[number][variable.name],
                     tuple(numbers[u] for u in nearest(before, order, {}, 1)),
                     tuple(numbers[u] for u in nearest(after, order, {}, 0)),
-                    tuple(fast),
+                    tuple(compared),
                     tuple(tests),
                     sum(bits.get(each, 0) for each in needed),
                 )
             )
         return tuple(found)
 
-    def _several(
+    def _absent_together(
         self, number: int, name: str, present: set[str], bits: Mapping[str, int]
-    ) -> tuple[Several, ...]:
+    ) -> tuple[AbsentEvents, ...]:
         """Return the early absences of several events that are decided when ``name`` is bound."""
         alternative, program, found = self.alternatives[number], self.programs[number], []
         outer = [row for row, cells in enumerate(program.absence_rows) if cells[L.ABSENCE_PARENT] < 0]
@@ -309,7 +312,7 @@ class LazyCompiler:
             )
             meaning = (absence, order, tuple(program.roles[each] for each in names))
             needs = sum(bits.get(each, 0) for each in needed)
-            found.append(Several(self.beside.index(number), outer[k], numbers, meaning, needs))
+            found.append(AbsentEvents(self.beside.index(number), outer[k], numbers, meaning, needs))
         return tuple(found)
 
 

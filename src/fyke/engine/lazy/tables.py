@@ -1,128 +1,47 @@
-"""Steps and events to the arrays of the lazy kernel: candidates, keys, indexes, the plan as integers."""
+"""Steps to the arrays of the lazy kernel: indexes of equalities, the plan as integers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import Array, Data
-from fyke.engine.kernels.candidates.candidates import gather_floats, gather_integers, list_candidates
-from fyke.engine.kernels.candidates.reach import measure_reach
+from fyke.engine.candidates.keys import KeyColumn, Keys
+from fyke.engine.conditions.comparison import EQUAL
+from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.lazy import layout as Z
-from fyke.engine.lazy.steps import Column, Fast, Lack, Node, Several, Step, Test
+from fyke.engine.lazy.steps import AbsentEvent, AbsentEvents, KeyComparison, Node, Step, Test
 
 _INDEX_FROM = 64  # candidates in a window from which on building an index of an equality pays
 
 
 @dataclass(slots=True)
-class Candidates:
-    """The rows that can play each role, sorted: what all alternatives share.
+class Indexes:
+    """Indexes of equalities: the candidates of a variable by the keys of a column.
 
-    ``starts`` says where the candidates of a role bit begin in ``positions``; row k of ``ranks`` is how
-    many of them are in front of each row.
+    ``window_share`` is the part of the stream that a window holds: few candidates are not worth an index.
     """
 
-    data: Data
-    starts: dict[int, int]
-    rows: dict[int, int]
-    positions: Array
-    ranks: Array
-    counts: dict[int, int]
-
-    def of(self, role: int) -> Array:
-        """Return the candidates of a role."""
-        begin = self.starts[role]
-        return self.positions[begin : begin + self.counts[role]]
-
-
-def find_candidates(data: Data, roles: Iterable[int]) -> Candidates:
-    """Return the candidates of roles."""
-    bits = np.array(list(dict.fromkeys(roles)) or [0], np.int64)
-    events = data.events[L.EVENT_ROLES]
-    ranks, positions = (np.empty((len(bits), len(events) + 1), np.int64) for _ in range(2))
-    counts = np.zeros(len(bits), np.int64)
-    list_candidates(events, bits, ranks, positions, counts)
-    numbered = dict(enumerate(bits.tolist()))
-    return Candidates(
-        data,
-        {bit: row * (len(events) + 1) for row, bit in numbered.items()},
-        {bit: row for row, bit in numbered.items()},
-        positions.reshape(-1),
-        ranks,
-        {bit: int(counts[row]) for row, bit in numbered.items()},
-    )
-
-
-def find_reach(data: Data, segments: Array, kind: int, window: int, points: bool) -> tuple[Array, bool]:
-    """Return how far every row reaches (``kernels/candidates/reach.py``), and whether none are tied."""
-    rows = data.events.shape[1]
-    ranks = data.events[L.EVENT_LOW]
-    distinct = bool(points and rows > 0 and ranks[-1] - ranks[0] == rows - 1)  # they number runs of ties
-    reach = np.empty((Z.REACH_SIZE, rows + 1), np.int64)
-    scratch = np.zeros((2, 1 if points else rows), np.int64)
-    measure_reach(data.events, segments, kind, window, points, distinct, scratch, reach)
-    return reach, distinct
-
-
-@dataclass(slots=True)
-class Keys:
-    """Attributes of candidates as integers that compare as the attributes do; null is the smallest."""
-
-    candidates: Candidates
+    keys: Keys
     window_share: float
-    places: dict[Column, int] = field(default_factory=dict)
-    length: int = 0
-    integers: list[Array] = field(default_factory=list)
-    index_parts: list[Array] = field(default_factory=list)
-    index_length: int = 0
-    heads: dict[tuple[Column, Column], int] = field(default_factory=dict)
-    head_rows: list[list[int]] = field(default_factory=list)
+    heads: dict[tuple[KeyColumn, KeyColumn], int] = field(default_factory=dict)
+    _rows: list[list[int]] = field(default_factory=list)
+    _entries: list[Array] = field(default_factory=list)
+    _length: int = 0
 
-    def place(self, column: Column) -> int:
-        """Return where the keys of a role's candidates begin."""
-        if column not in self.places:
-            self.places[column] = self.length
-            self.length += self.candidates.counts[column[0]]
-        return self.places[column]
-
-    def of(self, column: Column) -> Array:
-        """Return the keys of a role's candidates."""
-        keys = np.empty(self.candidates.counts[column[0]], np.int64)
-        self._gather(column, keys)
-        return keys
-
-    def _gather(self, column: Column, keys: Array) -> None:
-        role, store, number = column
-        data, positions = self.candidates.data, self.candidates.of(role)
-        if store == "f":
-            gather_floats(data.cols_f[number], data.valid_f[number], positions, Z.NULL_KEY, keys)
-        else:
-            gather_integers(self._integers()[number], data.valid_i[number], positions, Z.NULL_KEY, keys)
-
-    def _integers(self) -> Array:
-        """Return the integer columns, as ranks if the smallest integer, which stands for null, is a value."""
-        if not self.integers:
-            columns = self.candidates.data.cols_i
-            if columns.size and int(columns.min()) == Z.NULL_KEY:
-                columns = np.unique(columns, return_inverse=True)[1].reshape(columns.shape).astype(np.int64)
-            self.integers = [columns]
-        return self.integers[0]
-
-    def index(self, fast: Fast) -> int:
+    def of(self, compared: KeyComparison) -> int:
         """Return the index of an equality, -1 where windows hold so few candidates that none pays."""
-        in_window = self.candidates.counts[fast.new[0]] * self.window_share
-        if fast.operator != 0 or in_window < _INDEX_FROM:
+        in_window = self.keys.candidates.counts[compared.new.role] * self.window_share
+        if compared.operator != EQUAL or in_window < _INDEX_FROM:
             return -1
-        key = (fast.new, fast.old)
+        key = (compared.new, compared.old)
         if key not in self.heads:
-            self.heads[key] = len(self.head_rows)
-            self.head_rows.append(self._build_index(self.of(fast.new), self.of(fast.old)))
+            self.heads[key] = len(self._rows)
+            self._rows.append(self._build(self.keys.of(compared.new), self.keys.of(compared.old)))
         return self.heads[key]
 
-    def _build_index(self, new: Array, old: Array) -> list[int]:
+    def _build(self, new: Array, old: Array) -> list[int]:
         values, codes = np.unique(new, return_inverse=True)
         sought = np.searchsorted(values, old) if len(values) else np.zeros(len(old), np.int64)
         found = np.minimum(sought, max(0, len(values) - 1))
@@ -131,36 +50,34 @@ class Keys:
         places = np.argsort(codes, kind="stable")
         row = []
         for part in (np.where(matching, found, -1), starts, places):
-            row.append(self.index_length)
-            self.index_parts.append(np.asarray(part, np.int64))
-            self.index_length += len(part)
+            row.append(self._length)
+            self._entries.append(np.asarray(part, np.int64))
+            self._length += len(part)
         return row
 
-    def arrays(self) -> tuple[Array, Array, Array]:
-        """Return all keys, all index entries, and the heads of the indexes."""
-        keys = np.empty(self.length + 1, np.int64)
-        for column, place in self.places.items():
-            self._gather(column, keys[place : place + self.candidates.counts[column[0]]])
-        heads = np.array(self.head_rows or [[0] * Z.INDEX_SIZE], np.int64)
-        return keys, np.concatenate([*self.index_parts, np.zeros(1, np.int64)]), heads
+    def arrays(self) -> tuple[Array, Array]:
+        """Return all entries, and the heads of the indexes."""
+        heads = np.array(self._rows or [[0] * Z.INDEX_SIZE], np.int64)
+        return np.concatenate([*self._entries, np.zeros(1, np.int64)]), heads
 
 
 class PlanTables:
     """Lays steps out as the integers the kernel reads."""
 
-    def __init__(self, candidates: Candidates, keys: Keys, *, points: bool, distinct: bool) -> None:
-        self.candidates, self.keys, self.points, self.distinct = candidates, keys, points, distinct
+    def __init__(self, indexes: Indexes, *, points: bool, distinct: bool) -> None:
+        self.indexes, self.keys, self.candidates = indexes, indexes.keys, indexes.keys.candidates
+        self.points, self.distinct = points, distinct
         self.steps: list[list[int]] = []
         self.lists: list[int] = []
-        self.fast: list[list[int]] = []
+        self.comparisons: list[list[int]] = []
         self.tests: list[list[int]] = []
-        self.lacks: list[list[int]] = []
-        self.several: list[list[int]] = []
+        self.absent: list[list[int]] = []
+        self.absent_together: list[list[int]] = []
         self.children: list[int] = []
         self.accepts: list[int] = []
         self.choices: list[list[int]] = []
         self.roots = 0
-        self.most_fast = 1
+        self.most_comparisons = 1
 
     def add_chains(self, roots: Sequence[Node]) -> None:
         """Lay out the steps of shared chains; the first children are the roots."""
@@ -207,11 +124,11 @@ class PlanTables:
         row[Z.STEP_BEFORE : Z.STEP_BEFORE + 2] = self._list(step.before)
         row[Z.STEP_AFTER : Z.STEP_AFTER + 2] = self._list(step.after)
         row[Z.STEP_SAME] = int(step.same)
-        row[Z.STEP_FAST : Z.STEP_FAST + 2] = self._fast(step.fast)
+        row[Z.STEP_FAST : Z.STEP_FAST + 2] = self._compare(step.comparisons)
         row[Z.STEP_CHECKS : Z.STEP_CHECKS + 2] = self._tests(step.tests)
         row[Z.STEP_CLOSE : Z.STEP_CLOSE + 2] = self._tests(step.close)
-        row[Z.STEP_ABSENCES : Z.STEP_ABSENCES + 2] = self._lacks(step.lacks)
-        row[Z.STEP_SEVERAL : Z.STEP_SEVERAL + 2] = self._several(step.several)
+        row[Z.STEP_ABSENCES : Z.STEP_ABSENCES + 2] = self._absent(step.absent)
+        row[Z.STEP_SEVERAL : Z.STEP_SEVERAL + 2] = self._absent_together(step.absent_together)
         row[Z.STEP_BIT] = step.bit
         row[Z.STEP_COUPLED], row[Z.STEP_NEXT_GROUP] = int(step.coupled), -1
         row[Z.STEP_FIRST_GROUP] = len(self.steps)
@@ -234,35 +151,35 @@ class PlanTables:
         self.lists += variables
         return [first, len(self.lists)]
 
-    def _fast(self, comparisons: Sequence[Fast], *, indexed: bool = True) -> list[int]:
-        first = len(self.fast)
-        self.most_fast = max(self.most_fast, len(comparisons))
+    def _compare(self, comparisons: Sequence[KeyComparison], *, indexed: bool = True) -> list[int]:
+        first = len(self.comparisons)
+        self.most_comparisons = max(self.most_comparisons, len(comparisons))
         for each in comparisons:
             places = [self.keys.place(each.new), each.other, self.keys.place(each.old)]
-            index = self.keys.index(each) if indexed else -1
-            self.fast.append([*places, each.operator, int(each.lagged), index])
-        return [first, len(self.fast)]
+            index = self.indexes.of(each) if indexed else -1
+            self.comparisons.append([*places, each.operator, int(each.lagged), index])
+        return [first, len(self.comparisons)]
 
     def _tests(self, tests: Sequence[Test]) -> list[int]:
         first = len(self.tests)
         self.tests += [[each.condition, each.mode, each.needs] for each in tests]
         return [first, len(self.tests)]
 
-    def _lacks(self, lacks: Sequence[Lack]) -> list[int]:
-        first = len(self.lacks)
-        for lack in lacks:
-            role = [self.candidates.rows[lack.role], self.candidates.starts[lack.role]]
-            lists = [*self._list(lack.before), *self._list(lack.after), 0, 0]
-            conditions = [*self._fast(lack.fast, indexed=False), *self._tests(lack.tests)]
-            self.lacks.append([lack.variable, *role, *lists, *conditions, lack.needs])
-        return [first, len(self.lacks)]
+    def _absent(self, absences: Sequence[AbsentEvent]) -> list[int]:
+        first = len(self.absent)
+        for each in absences:
+            role = [self.candidates.rows[each.role], self.candidates.starts[each.role]]
+            lists = [*self._list(each.before), *self._list(each.after), 0, 0]
+            conditions = [*self._compare(each.comparisons, indexed=False), *self._tests(each.tests)]
+            self.absent.append([each.variable, *role, *lists, *conditions, each.needs])
+        return [first, len(self.absent)]
 
-    def _several(self, several: Sequence[Several]) -> list[int]:
-        first = len(self.several)
-        for each in several:
+    def _absent_together(self, absences: Sequence[AbsentEvents]) -> list[int]:
+        first = len(self.absent_together)
+        for each in absences:
             numbers = self._list(each.numbers)[0]
-            self.several.append([each.world, each.absence, numbers, each.needs])
-        return [first, len(self.several)]
+            self.absent_together.append([each.arena, each.absence, numbers, each.needs])
+        return [first, len(self.absent_together)]
 
     def anchor_groups(self, heads: Collection[int]) -> None:
         """Let the first elements of groups bound their windows, for the variables in ``heads``."""
@@ -290,10 +207,10 @@ class PlanTables:
         tables: list[tuple[int, Sequence[Sequence[int]]]] = [
             (Z.PLAN_STEPS, self.steps),
             (Z.PLAN_LIST, [self.lists]),
-            (Z.PLAN_FAST, self.fast),
+            (Z.PLAN_FAST, self.comparisons),
             (Z.PLAN_CHECKS, self.tests),
-            (Z.PLAN_ABSENCES, self.lacks),
-            (Z.PLAN_SEVERAL, self.several),
+            (Z.PLAN_ABSENCES, self.absent),
+            (Z.PLAN_SEVERAL, self.absent_together),
             (Z.PLAN_CHILDREN, [self.children]),
             (Z.PLAN_ACCEPT, [self.accepts]),
             (Z.PLAN_ALTERNATIVES, self.choices),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -52,9 +52,6 @@ class Tally:
         self.wanted = tuple(
             (each.function, value) for each, value in self.counting.aggregates if value is not None
         )
-        self.counts, self.integers = np.zeros(0, np.int64), np.zeros((0, 1), np.int64)
-        self.floats: Array = np.zeros((0, 1))
-        self.typed: tuple[int, ...] = ()
 
     def arrays(self, table: pa.Table) -> TallyArrays:
         """Return the values of all events of a table."""
@@ -72,41 +69,40 @@ class Tally:
                 continue
             valid[k] = known
             if pa.types.is_floating(column.type):
-                floats[k] = column.fill_null(0.0).to_numpy(zero_copy_only=False)
                 typed[-1] = 1
+                floats[k] = column.fill_null(0.0).to_numpy(zero_copy_only=False)
             else:
                 integers[k] = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
                 floats[k] = integers[k]
                 if value.source == "sum":
                     _check_sums(value, floats[k])
-        self.typed = tuple(typed)
-        return TallyArrays(self.counting.subsets, self.wanted, integers, floats, valid, self.typed)
+        return TallyArrays(self.counting.subsets, self.wanted, integers, floats, valid, tuple(typed))
 
-    def take(self, counts: Array, integers: Array, floats: Array) -> None:
-        """Take what a search has counted, a row per partition."""
-        self.counts, self.integers, self.floats = counts, integers, floats
+    def rows(
+        self, heads: pa.Table, typed: Sequence[int], counts: Array, integers: Array, floats: Array
+    ) -> pa.Table:
+        """Return what a search has counted, one row per partition that has matches.
 
-    def rows(self, table: pa.Table, segments: Array) -> pa.Table:
-        """Return one row per stretch of rows that has matches."""
-        some = np.flatnonzero(self.counts)
-        heads = pa.array(segments[some, 0])
+        ``heads`` has a row of each partition; ``typed`` says which of the values are floats.
+        """
+        some = np.flatnonzero(counts)
         columns: dict[str, pa.Array] = {
-            name: one_array(table.column(name).take(heads)) for name in self.partition
+            name: one_array(heads.column(name).take(pa.array(some))) for name in self.partition
         }
         k = 0
         for each, value in self.counting.aggregates:
             if value is None:
-                columns[each.column] = pa.array(self.counts[some])
+                columns[each.column] = pa.array(counts[some])
                 continue
             valid, total, real = (
-                self.integers[some, 2 * k],
-                self.integers[some, 2 * k + 1],
-                self.floats[some, k],
+                integers[some, 2 * k],
+                integers[some, 2 * k + 1],
+                floats[some, k],
             )
             if each.function == "avg":
                 columns[each.column] = pa.array(real, mask=valid == 0)
                 columns[each.column + VALID] = pa.array(valid)
-            elif self.typed[k]:
+            elif typed[k]:
                 columns[each.column] = pa.array(real, mask=valid == 0)
             elif each.function == "sum":
                 columns[each.column] = _unwrapped(total, real, valid)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.engine import Engine, Found
+from fyke.engine.found import Found
 from fyke.engine.input.order import order_rows, times
 from fyke.engine.input.prepare import prepare
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.measure.sample import measure_ordered
+from fyke.engine.measure.sample import Measuring, measure_ordered
+from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics, Sums
 
 _STRETCHES, _LEAST, _MOST = 8, 2_048, 1 << 16
 _WAITING = 4 * _STRETCHES
 
 
-class Seen:
+class RunObserver:
     """Observes a run of one engine: takes some of the rows it reads, and measures them when asked to.
 
     Pairs of events are drawn whatever else holds for them, so that the selectivities do not depend on the
@@ -25,15 +26,19 @@ class Seen:
     found them to hold; the other engines do not count decisions by condition.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self._sums = engine.plan.sums()
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._decided: dict[str, tuple[int, int]] = {}
+        self._sums = plan.sums()
         self._waiting: list[tuple[pa.Table, bool, float]] = []  # rows, whether prepared, what windows miss
 
     def look(self, found: Found) -> None:
         """Take stretches of the rows that a call of ``advance`` has read."""
+        for text, (tried, held) in found.decided.items():
+            before = self._decided.get(text, (0, 0))
+            self._decided[text] = (before[0] + tried, before[1] + held)
         if found.counters.events_read:
-            codes = found.events[L.EVENT_SEGMENT][: None if self.engine.plan.reads_apart else 0]
+            codes = found.events[L.EVENT_SEGMENT][: None if self.plan.reads_apart else 0]
             bounds = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1, [found.rows.num_rows]))
             held = self._held(found.events[L.EVENT_END], bounds)
             # Copies, since slices would keep all rows in memory.
@@ -49,7 +54,7 @@ class Seen:
 
         What is left of them is all near to rare events, and would make these look frequent.
         """
-        ends = times(table.column(self.engine.plan.schema.end))
+        ends = times(table.column(self.plan.schema.end))
         # Windows of a partition that reach beyond a stretch are not known as such: let there be few.
         stretches = _stretches(len(ends), self._held(ends, np.array([0, len(ends)])), 8)
         self._waiting += [(table.slice(first, end - first), False, scale) for first, end, scale in stretches]
@@ -57,8 +62,7 @@ class Seen:
     def sums(self) -> Sums:
         """Return all that has been seen, as sums."""
         self._measure()
-        tree = self.engine.tree
-        for text, (tried, held) in (tree.decided if tree is not None else {}).items():
+        for text, (tried, held) in self._decided.items():
             self._sums.decided(text, tried, held)
         return self._sums
 
@@ -67,17 +71,17 @@ class Seen:
         return self.sums().statistics()
 
     def _measure(self) -> None:
-        plan = self.engine.plan
+        plan, measuring = self.plan, Measuring(self.plan)
         for table, prepared, scale in self._waiting:
             rows = table if prepared else prepare(table, plan)
             if rows.num_rows:
                 ordered = order_rows(rows, plan, sorted_rows=prepared)
-                self._sums.add(measure_ordered(self.engine, ordered, scale))
+                self._sums.add(measure_ordered(measuring, ordered, scale))
         self._waiting = []
 
     def _held(self, ends: Array, bounds: Array) -> int:
         """Return how many rows a window holds at most, by a few of them, of partitions that end at bounds."""
-        window, most = self.engine.plan.window, 0
+        window, most = self.plan.window, 0
         for first in np.linspace(0, max(0, len(ends) - 1), min(_STRETCHES, len(ends))).astype(np.int64):
             end = int(bounds[np.searchsorted(bounds, first, "right")])
             held = end - int(first)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.engine import Engine
-from fyke.engine.input.encode import encode
+from fyke.engine.candidates.candidates import find_candidates
+from fyke.engine.candidates.keys import Keys
+from fyke.engine.candidates.reach import reach_of_read_rows
+from fyke.engine.conditions.compiled import CompiledQuery, literals_of
+from fyke.engine.conditions.program import Program
 from fyke.engine.input.order import Ordered, order_rows, times
 from fyke.engine.input.prepare import prepare
 from fyke.engine.kernels.lazy import layout as Z
-from fyke.engine.lazy.tables import find_candidates
-from fyke.engine.measure.selectivity import Sample, draw_selectivities, in_windows, reach_of_rows
-from fyke.engine.tree.tables import RowKeys
+from fyke.engine.measure.selectivity import Sample, draw_selectivities, in_windows
 from fyke.engine.window import kernel_window
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics
@@ -22,15 +21,20 @@ from fyke.plan.statistics import Statistics
 SAMPLE_ROWS = 5_000
 
 
-def measuring_engine(plan: Plan) -> Engine:
-    """Return an engine that knows the conditions of a plan, for others to measure them."""
-    return Engine(replace(plan, engine="automaton"), only_conditions=True)
+class Measuring:
+    """The conditions of a plan, compiled to be measured; it holds no events, so threads may share it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.compiled = CompiledQuery(plan)
+        self.programs = self.compiled.programs(Program)
+        self.literals = literals_of(self.programs)
 
 
-def measure_table(plan: Plan, table: pa.Table, engine: Engine | None = None) -> Statistics:
+def measure_table(plan: Plan, table: pa.Table, measuring: Measuring | None = None) -> Statistics:
     """Return the statistics of the earliest rows of a table, all of which have a time.
 
-    The :func:`measuring_engine` may be given.
+    What is compiled for it may be given.
     """
     ends = times(table.column(plan.schema.end))
     if len(ends) > SAMPLE_ROWS:
@@ -39,35 +43,36 @@ def measure_table(plan: Plan, table: pa.Table, engine: Engine | None = None) -> 
         else:
             table = table.take(pa.array(np.argpartition(ends, SAMPLE_ROWS)[:SAMPLE_ROWS]))
     rest = len(ends) / max(1, table.num_rows)
-    return measure_rows(plan, prepare(table, plan), rest, engine)
+    return measure_rows(plan, prepare(table, plan), rest, measuring)
 
 
-def measure_rows(plan: Plan, rows: pa.Table, most: float = 1.0, engine: Engine | None = None) -> Statistics:
+def measure_rows(
+    plan: Plan, rows: pa.Table, most: float = 1.0, measuring: Measuring | None = None
+) -> Statistics:
     """Return the statistics of prepared rows, which are all rows of some stretch of time.
 
     Where a window is longer than that stretch, it holds more than they show: up to ``most`` times as much.
     """
     if rows.num_rows == 0:
         return Statistics()
-    engine = engine or measuring_engine(plan)
-    return measure_ordered(engine, order_rows(rows, plan), longer(plan, rows, most))
+    return measure_ordered(measuring or Measuring(plan), order_rows(rows, plan), longer(plan, rows, most))
 
 
-def measure_ordered(engine: Engine, ordered: Ordered, scale: float = 1.0) -> Statistics:
+def measure_ordered(measuring: Measuring, ordered: Ordered, scale: float = 1.0) -> Statistics:
     """Return the statistics of rows in order; a window holds ``scale`` times as much as they can show."""
-    plan, table = engine.plan, ordered.table
-    data, _ = encode(table, plan, engine.uses, engine.tick, ordered.events, engine.literals)
+    plan, table = measuring.plan, ordered.table
+    data, _ = measuring.compiled.encode(table, ordered.events, measuring.literals)
     segments = np.zeros((len(ordered.segments) - 1, 5), np.int64)
     segments[:, 0] = segments[:, 1] = ordered.segments[:-1]
     segments[:, 2] = ordered.segments[1:]
-    reach = reach_of_rows(data, segments, *kernel_window(plan.window), points=plan.schema.points)
+    reach = reach_of_read_rows(data, segments, *kernel_window(plan.window), points=plan.schema.points)
     sample = Sample(data, find_candidates(data, set(plan.roles_of.values())), reach, 0, table.num_rows)
     names = [name for _, name in plan.roles_of]
     found = in_windows(sample, list(plan.roles_of.values()))
     rates = {name: scale * rate for name, rate in zip(names, found, strict=True)}
     selectivities: dict[str, float] = {}
-    keys = RowKeys(data)
-    for alternative, program in zip(plan.alternatives, engine.programs, strict=True):
+    keys = Keys(sample.candidates)
+    for alternative, program in zip(plan.alternatives, measuring.programs, strict=True):
         selectivities |= draw_selectivities(alternative, program, sample, plan.texts, keys)
     held = reach[Z.REACH_END, : table.num_rows] - np.arange(table.num_rows)
     return Statistics(rates, selectivities, scale * float(held.mean()), table.num_rows)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fyke.engine.candidates.candidates import Candidates
+from fyke.engine.candidates.keys import ALL_ROWS, KeyColumn, Keys
+from fyke.engine.conditions.comparison import comparison_of
 from fyke.engine.conditions.program import Program
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array, Data
 from fyke.engine.kernels.candidates.pairs import draw_pairs
 from fyke.engine.kernels.lazy import layout as Z
-from fyke.engine.kernels.tree import layout as T
-from fyke.engine.lazy.tables import Candidates, find_reach
-from fyke.engine.tree.tables import RowKeys
 from fyke.logical.normal_form import Alternative, Condition
 
 _PAIRS = 512
@@ -33,22 +33,6 @@ class Sample:
     end: int
 
 
-def reach_of_rows(data: Data, segments: Array, kind: int, window: int, *, points: bool) -> Array:
-    """Return how far every row that is read reaches by window and order; the others reach nothing."""
-    reach, distinct = find_reach(data, segments, kind, window, points)
-    rows = np.arange(reach.shape[1])
-    if distinct:
-        reach[Z.REACH_BEFORE], reach[Z.REACH_AFTER] = rows, rows + 1
-    if len(segments) == 1 and segments[0, 0] == 0 and segments[0, 2] == len(rows) - 1:
-        return reach
-    read = np.zeros(len(rows), np.int64)
-    np.add.at(read, segments[:, 0], 1)
-    np.add.at(read, segments[:, 2], -1)
-    unread = rows[:-1][np.cumsum(read[:-1]) == 0]
-    reach[:, unread] = unread
-    return reach
-
-
 def in_windows(sample: Sample, bits: Sequence[int]) -> list[float]:
     """Return how many candidates of each role a window holds, from a few windows."""
     rows = np.arange(sample.first, sample.end, max(1, (sample.end - sample.first) // 256))
@@ -65,7 +49,7 @@ def in_windows(sample: Sample, bits: Sequence[int]) -> list[float]:
 
 
 def draw_selectivities(
-    alternative: Alternative, program: Program, sample: Sample, texts: Mapping[Condition, str], keys: RowKeys
+    alternative: Alternative, program: Program, sample: Sample, texts: Mapping[Condition, str], keys: Keys
 ) -> dict[str, float]:
     """Return how often comparisons of two events hold for pairs in order and window.
 
@@ -73,30 +57,25 @@ def draw_selectivities(
     """
     found = {}
     for number, condition in enumerate(alternative.conditions):
-        code = program.code[number]
-        if len(code) != 1 or code[0][0] not in (L.COMPARE_LOADS_I, L.COMPARE_LOADS_F):
+        compared = comparison_of(program.code[number])
+        if compared is None:
             continue
-        store = "i" if code[0][0] == L.COMPARE_LOADS_I else "f"
-        _, left, left_slot, right, right_slot, operator = code[0]
-        u, v = program.everything[left_slot // 4].name, program.everything[right_slot // 4].name
+        left, right = compared.left, compared.right
+        u, v = (program.everything[side.variable].name for side in (left, right))
         order = 0
-        if (u, v) in alternative.order or right_slot % 4 != L.SLOT_PREVIOUS == left_slot % 4:
+        if (u, v) in alternative.order or right.slot != L.SLOT_PREVIOUS == left.slot:
             order = 1
         elif (v, u) in alternative.order or u == v:
             order = -1
         x, y = _draw(sample, program.roles[u], program.roles[v], order)
         if len(x) >= 8:
-            a, b = _keys(keys, store, left)[x], _keys(keys, store, right)[y]
+            a, b = (
+                keys.of(KeyColumn(ALL_ROWS, compared.store, side.column))[rows]
+                for side, rows in ((left, x), (right, y))
+            )
             # What has not been seen may still be: half a pair of it.
-            found[texts[condition]] = max(float(_compare(a, b, operator).mean()), 0.5 / len(x))
+            found[texts[condition]] = max(float(_compare(a, b, compared.operator).mean()), 0.5 / len(x))
     return found
-
-
-def _keys(keys: RowKeys, store: str, column: int) -> Array:
-    keys.place(store, column)
-    place = keys.places[store, column]
-    part: Array = keys.parts[place // max(1, keys.data.events.shape[1])]
-    return part
 
 
 def _draw(sample: Sample, role: int, other: int, order: int) -> tuple[Array, Array]:
@@ -115,5 +94,5 @@ def _draw(sample: Sample, role: int, other: int, order: int) -> tuple[Array, Arr
 
 
 def _compare(x: Array, y: Array, operator: int) -> Array:
-    known = (x != T.NULL_KEY) & (y != T.NULL_KEY)
+    known = (x != Z.NULL_KEY) & (y != Z.NULL_KEY)
     return np.asarray(known & _HOLDS[operator](x, y))

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.engine import Found
+from fyke.engine.found import Found
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import NUMBER, Array
 from fyke.engine.kernels.automaton.graphs import EVENT, GRAPH_SIZE, ONE, OTHER, VARIABLE, next_matches

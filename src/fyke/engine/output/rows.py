@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fyke.engine.conditions.evaluate import Column, apply, evaluate
-from fyke.engine.engine import Found
+from fyke.engine.found import Found
 from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 
 from fyke.engine.input.order import Ordered
 from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.selection.overlap import greedy_cover
-from fyke.engine.matchset import MatchSet, output_order
+from fyke.engine.matchset import MatchSet
 
 _NAN = float("nan")  # one object: Python finds it again only as itself
 
@@ -53,3 +56,26 @@ def _keys(rows: pa.Table, partition: list[str]) -> list[tuple[object, ...]]:
         return [()] * rows.num_rows
     columns = [rows.column(name).to_pylist() for name in partition]
     return [tuple(_NAN if value != value else value for value in row) for row in zip(*columns, strict=True)]
+
+
+def output_order(matches: MatchSet, segment: Array, events: Array) -> Array:
+    """Return match numbers by partition, then in the order of SEMANTICS 4."""
+    starts, ends = matches.spans(events)
+    order = np.lexsort((-matches.lengths, starts, ends, segment))
+    keys = [key[order] for key in (segment, ends, starts, matches.lengths)]
+    changes = np.ones(len(order) + 1, bool)
+    changes[1:-1] = False
+    for key in keys:
+        changes[1:-1] |= key[1:] != key[:-1]
+    bounds = np.flatnonzero(changes)
+    for begin, end in itertools.pairwise(bounds):
+        if end - begin > 1:
+            order[begin:end] = sorted(order[begin:end], key=lambda m: _by_variable(matches, m))
+    return order
+
+
+def _by_variable(matches: MatchSet, m: int) -> list[tuple[int, list[int]]]:
+    begin, end = matches.offsets[m], matches.offsets[m + 1]
+    variables, positions = matches.variables[begin:end], matches.positions[begin:end]
+    count = int(matches.variables.max(initial=-1)) + 1
+    return [(int((variables == v).any()), positions[variables == v].tolist()) for v in range(count)]

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from fyke.engine.candidates.candidates import Candidates
 from fyke.engine.conditions.program import Program
+from fyke.engine.counters import Counters
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arena import World, make_world, pack_world
 from fyke.engine.kernels.arrays import BINDING_BYTES, NUMBER, Array, Data
 from fyke.engine.kernels.tree import layout as T
 from fyke.engine.kernels.tree.join import run_tree
-from fyke.engine.lazy.tables import Candidates
 from fyke.engine.limits import LimitReached
 from fyke.engine.matchset import MatchSet, concat
-from fyke.engine.state import Counters
 from fyke.engine.tree.tables import TreeTables
 from fyke.limits import Limits
 from fyke.plan.search import PAIR, ROW

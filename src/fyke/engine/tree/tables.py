@@ -3,85 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from fyke.engine.candidates.candidates import Candidates
+from fyke.engine.candidates.keys import ALL_ROWS, KeyColumn, Keys
+from fyke.engine.conditions.comparison import EQUAL, Comparison, cheapest_first, comparison_of
 from fyke.engine.conditions.program import Program
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import Array, Data
-from fyke.engine.kernels.candidates.candidates import gather_floats, gather_integers
+from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.tree import layout as T
-from fyke.engine.lazy.tables import Candidates
 from fyke.logical.normal_form import Alternative, Condition
 from fyke.plan.early_absences import may_be_one
 from fyke.plan.tree_shape import Shape, is_left_first, last_variable, leaves
 
-_FLIPPED = {0: 0, 1: 1, 2: 4, 3: 5, 4: 2, 5: 3}
-
-
-@dataclass(slots=True)
-class RowKeys:
-    """Attributes of all rows as integers that compare as the attributes do; null is the smallest."""
-
-    data: Data
-    places: dict[tuple[str, int], int] = field(default_factory=dict)
-    parts: list[Array] = field(default_factory=list)
-    integers: Array | None = None
-    joined: Array | None = None
-
-    def place(self, store: str, column: int) -> int:
-        """Return where the keys of a column begin."""
-        rows = self.data.events.shape[1]
-        if (store, column) not in self.places:
-            self.places[store, column] = rows * len(self.parts)
-            keys, everything = np.empty(rows, np.int64), np.arange(rows)
-            if store == "f":
-                gather_floats(
-                    self.data.cols_f[column], self.data.valid_f[column], everything, T.NULL_KEY, keys
-                )
-            else:
-                gather_integers(
-                    self._integers()[column], self.data.valid_i[column], everything, T.NULL_KEY, keys
-                )
-            self.parts.append(keys)
-            self.joined = None
-        return self.places[store, column]
-
-    def _integers(self) -> Array:
-        """Return the integer columns, as ranks if the smallest integer, which stands for null, is a value."""
-        if self.integers is None:
-            columns = self.data.cols_i
-            if columns.size and int(columns.min()) == T.NULL_KEY:
-                columns = np.unique(columns, return_inverse=True)[1].reshape(columns.shape).astype(np.int64)
-            self.integers = columns
-        return self.integers
-
-    def array(self) -> Array:
-        """Return all keys."""
-        if self.joined is None:
-            self.joined = np.concatenate([*self.parts, np.zeros(1, np.int64)])
-        return self.joined
-
 
 @dataclass(frozen=True, slots=True)
-class Quick:
-    """A comparison ``left operator right`` of an attribute of two single variables."""
+class Joined:
+    """A condition that compares attributes of two single variables; ``names`` are theirs, left and right."""
 
     condition: int
-    store: str
-    left: str
-    left_column: int
-    right: str
-    right_column: int
-    operator: int
+    compared: Comparison
+    names: tuple[str, str]
 
-    def turned(self) -> Quick:
+    def flipped(self) -> Joined:
         """Return the same comparison with its sides exchanged."""
-        return Quick(
-            self.condition, self.store, self.right, self.right_column, self.left, self.left_column,
-            _FLIPPED[self.operator],
-        )  # fmt: skip
+        return Joined(self.condition, self.compared.flipped(), (self.names[1], self.names[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +48,15 @@ class TreeOptions:
     chunk: int
 
 
-def quick_of(program: Program, condition: int) -> Quick | None:
+def joined_by(program: Program, condition: int) -> Joined | None:
     """Return a condition as a comparison of two single variables' attributes, if it is one."""
-    code = program.code[condition]
-    if len(code) != 1 or code[0][0] not in (L.COMPARE_LOADS_I, L.COMPARE_LOADS_F):
+    compared = comparison_of(program.code[condition])
+    if compared is None:
         return None
-    store = "i" if code[0][0] == L.COMPARE_LOADS_I else "f"
-    _, left, left_slot, right, right_slot, operator = code[0]
-    u, v = program.everything[left_slot // 4], program.everything[right_slot // 4]
+    u, v = (program.everything[side.variable] for side in (compared.left, compared.right))
     if u.group or v.group or u.name == v.name:
         return None
-    return Quick(condition, store, u.name, left, v.name, right, operator)
+    return Joined(condition, compared, (u.name, v.name))
 
 
 class TreeTables:
@@ -122,7 +68,7 @@ class TreeTables:
         program: Program,
         shape: Shape,
         candidates: Candidates,
-        keys: RowKeys,
+        keys: Keys,
         options: TreeOptions,
     ) -> None:
         self.alternative, self.program, self.options = alternative, program, options
@@ -140,7 +86,7 @@ class TreeTables:
         self.vars: list[list[int]] = []
         self.pairs: list[list[int]] = []
         self.apart: list[list[int]] = []
-        self.quick: list[list[int]] = []
+        self.comparisons: list[list[int]] = []
         self.tests: list[list[int]] = []
         self.needs: list[list[int]] = []
         self.key_rows: list[list[int]] = []
@@ -209,12 +155,11 @@ class TreeTables:
         node[T.NODE_PAIRS : T.NODE_PAIRS + 2] = self._order_pairs(u, v)
         node[T.NODE_APART : T.NODE_APART + 2] = self._apart_pairs(u, v)
         crossing = [k for k, each in enumerate(self.alternative.conditions) if _crosses(each, u, v)]
-        quick = [(k, quick_of(self.program, k)) for k in crossing]
-        fast = [self._sided(each, u) for _, each in quick if each is not None]
-        fast.sort(key=lambda each: (each.operator != 0, each.operator == 1))
-        node[T.NODE_QUICK : T.NODE_QUICK + 2] = self._quick(fast, u, v)
-        node[T.NODE_TESTS : T.NODE_TESTS + 2] = self._tests([k for k, each in quick if each is None])
-        equal = [each for each in fast if each.operator == 0]
+        compared, others = self._told_apart(crossing, u)
+        compared.sort(key=lambda each: cheapest_first(each.compared.operator))
+        node[T.NODE_QUICK : T.NODE_QUICK + 2] = self._compare(compared, u, v)
+        node[T.NODE_TESTS : T.NODE_TESTS + 2] = self._tests(others)
+        equal = [each for each in compared if each.compared.operator == EQUAL]
         node[T.NODE_HASHED] = len(equal)
         self._hash_children(left, right, equal)
         self.nodes.append(node)
@@ -254,33 +199,40 @@ class TreeTables:
                     self.apart.append([i, j, 0])
         return [first, len(self.apart)]
 
-    def _sided(self, quick: Quick, left: Sequence[str]) -> Quick:
-        return quick if quick.left in left else quick.turned()
+    def _told_apart(self, conditions: Sequence[int], left: Sequence[str]) -> tuple[list[Joined], list[int]]:
+        """Return the conditions that compare two single variables, that of ``left`` first, and the others."""
+        found = [(k, joined_by(self.program, k)) for k in conditions]
+        sided = [each if each.names[0] in left else each.flipped() for _, each in found if each is not None]
+        return sided, [k for k, each in found if each is None]
 
-    def _quick(self, fast: Sequence[Quick], u: Sequence[str], v: Sequence[str]) -> list[int]:
-        first = len(self.quick)
-        for each in fast:
-            self.quick.append(
+    def _keys(self, store: str, column: int) -> int:
+        return self.keys.place(KeyColumn(ALL_ROWS, store, column))
+
+    def _compare(self, comparisons: Sequence[Joined], u: Sequence[str], v: Sequence[str]) -> list[int]:
+        first = len(self.comparisons)
+        for each in comparisons:
+            compared = each.compared
+            self.comparisons.append(
                 [
-                    T.ROW_SIZE + u.index(each.left),
-                    self.keys.place(each.store, each.left_column),
-                    T.ROW_SIZE + v.index(each.right),
-                    self.keys.place(each.store, each.right_column),
-                    each.operator,
+                    T.ROW_SIZE + u.index(each.names[0]),
+                    self._keys(compared.store, compared.left.column),
+                    T.ROW_SIZE + v.index(each.names[1]),
+                    self._keys(compared.store, compared.right.column),
+                    compared.operator,
                     each.condition,
                 ]
             )
-        return [first, len(self.quick)]
+        return [first, len(self.comparisons)]
 
-    def _hash_children(self, left: int, right: int, equal: Sequence[Quick]) -> None:
-        for side, specs in (
-            (left, [(each.left, each.left_column, each.store) for each in equal]),
-            (right, [(each.right, each.right_column, each.store) for each in equal]),
+    def _hash_children(self, left: int, right: int, equal: Sequence[Joined]) -> None:
+        for side, operands in (
+            (left, [(each.names[0], each.compared.left, each.compared.store) for each in equal]),
+            (right, [(each.names[1], each.compared.right, each.compared.store) for each in equal]),
         ):
             first = len(self.key_rows)
-            for name, column, store in specs:
+            for name, operand, store in operands:
                 place = T.ROW_SIZE + self.columns[side].index(name)
-                self.key_rows.append([place, self.keys.place(store, column)])
+                self.key_rows.append([place, self._keys(store, operand.column)])
             self.nodes[side][T.NODE_KEY : T.NODE_KEY + 2] = [first, len(self.key_rows)]
 
     def _tests(self, conditions: Sequence[int]) -> list[int]:
@@ -305,11 +257,9 @@ class TreeTables:
         between = [
             k for k, each in enumerate(self.alternative.conditions) if each.variables == {name, self.last}
         ]
-        quick = [(k, quick_of(self.program, k)) for k in between]
-        fast = [self._sided(each, [name]) for _, each in quick if each is not None]
-        leaf[T.NODE_PASSED : T.NODE_PASSED + 2] = self._quick(fast, [name], [self.last])
-        slow = [k for k, each in quick if each is None]
-        leaf[T.NODE_PASSED_TESTS : T.NODE_PASSED_TESTS + 2] = self._tests(slow)
+        compared, others = self._told_apart(between, [name])
+        leaf[T.NODE_PASSED : T.NODE_PASSED + 2] = self._compare(compared, [name], [self.last])
+        leaf[T.NODE_PASSED_TESTS : T.NODE_PASSED_TESTS + 2] = self._tests(others)
         for number, columns in enumerate(self.columns):
             if name in columns and set(columns) <= set(leaves(shape[0])):
                 self.nodes[number][T.NODE_TRANSIENT] = 1
@@ -357,7 +307,7 @@ class TreeTables:
             T.TREE_VARIABLES: self.vars,
             T.TREE_PAIRS: self.pairs,
             T.TREE_APART: self.apart,
-            T.TREE_QUICK: self.quick,
+            T.TREE_QUICK: self.comparisons,
             T.TREE_TESTS: self.tests,
             T.TREE_NEEDS: self.needs,
             T.TREE_KEYS: self.key_rows,

@@ -1,39 +1,45 @@
-"""What the engine's door does with a join tree: events into matches, a tree for each alternative.
+"""Join trees behind the interface of engines: events into matches, a tree for each alternative.
 
 A tree is planned from the statistics of the first chunk it reads, or those given.  After every chunk
 rates and selectivities are looked at; if they have changed enough, and another tree is enough cheaper,
 it is built from the rows of the last window and goes on where the old one stopped ([T] 3.5.5).  Every
 match is found by the tree that reads its last event, so results do not depend on when that happens.
+The current trees and what is known of the data are the memory of the searcher.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from fyke.engine.automaton.call import Feed
+from fyke.engine.candidates.candidates import Candidates, find_candidates
+from fyke.engine.candidates.keys import Keys
+from fyke.engine.candidates.reach import reach_of_read_rows
+from fyke.engine.conditions.compiled import CompiledQuery
 from fyke.engine.conditions.program import Program
+from fyke.engine.counters import Counters
+from fyke.engine.feed import Feed
 from fyke.engine.kernels.arrays import NUMBER, Array, Data
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.tree import layout as T
-from fyke.engine.lazy.tables import Candidates, find_candidates
 from fyke.engine.matchset import MatchSet, concat
 from fyke.engine.measure.clock import Clock
-from fyke.engine.measure.selectivity import Sample, draw_selectivities, in_windows, reach_of_rows
-from fyke.engine.state import Counters
+from fyke.engine.measure.selectivity import Sample, draw_selectivities, in_windows
+from fyke.engine.searcher import Dump, Reading, RemembersNoRows
 from fyke.engine.tree.call import TreeCall
-from fyke.engine.tree.tables import RowKeys, TreeOptions, TreeTables
+from fyke.engine.tree.tables import TreeOptions, TreeTables
 from fyke.engine.window import kernel_window
+from fyke.errors import OptionError, StateError
 from fyke.language.ast import Strategy
 from fyke.plan.adapt import Thresholds, better_tree
 from fyke.plan.cost import CostModel
 from fyke.plan.pass_down import choose_pass_down, passable
-from fyke.plan.plan import Plan
 from fyke.plan.search import best_tree
 from fyke.plan.statistics import Statistics
-from fyke.plan.tree_shape import Shape, orient, restrict
+from fyke.plan.tree_shape import Shape, leaves, orient, restrict
 from fyke.plan.window import Extent
 
 _CHUNK_WINDOWS, _LEAST_CHUNK, _ROWS = 8, 2_500, 256
@@ -49,50 +55,95 @@ class _Input:
     ranks: dict[str, int]
     candidates: Candidates
     reach: Array
-    keys: RowKeys
+    keys: Keys
     chunk: int
 
 
-class TreeReader:
-    """The join trees of a plan, behind the door of the engine; it remembers the trees, but no events."""
+@dataclass(slots=True)
+class TreeMemory:
+    """What is remembered of one alternative: its tree, and the statistics it was chosen by.
 
-    def __init__(self, plan: Plan, programs: Sequence[Program], names: Sequence[str]) -> None:
-        self.plan, self.programs, self.names = plan, programs, names
-        self.alternatives = plan.alternatives
-        self.texts = plan.texts
+    ``usual``: how often conditions hold as this tree decides them; None before it was first looked at.
+    """
+
+    shape: Shape
+    statistics: Statistics
+    usual: dict[str, float] | None = None
+
+
+TreeMemories = tuple[TreeMemory | None, ...]  # by alternative; None before the first event
+
+
+class TreeSearcher(RemembersNoRows):
+    """The join trees of a plan ([T] chapters 3 and 4)."""
+
+    def __init__(self, compiled: CompiledQuery) -> None:
+        self.compiled = compiled
+        plan = self.plan = compiled.plan
+        self.programs = compiled.programs(Program)
+        self.alternatives, self.texts = plan.alternatives, plan.texts
         self.strict = plan.strategy is Strategy.STRICT
         given = plan.techniques.thresholds
         fixed = plan.techniques.tree is not None or given is None
         self.thresholds = None if fixed or given is None else Thresholds(*given)
-        self.shapes: dict[int, Shape] = {}
-        self.statistics: dict[int, Statistics] = {}
-        self.usual: dict[int, dict[str, float]] = {}  # how often conditions hold, as the current trees decide
-        self.decided: dict[str, tuple[int, int]] = {}  # by condition: how often decided, and found to hold
 
-    def read(
-        self, feed: Feed, data: Data, ranks: dict[str, int], counters: Counters, clock: Clock
-    ) -> MatchSet:
-        """Return the matches whose last event is new."""
+    def read(self, feed: Feed, memory: TreeMemories, clock: Clock) -> Reading:
+        """Find the matches whose last event is new, alternative by alternative."""
         roles = [program.roles[v.name] for program in self.programs for v in program.variables]
         window = self.plan.window
         if window.counts_events and not self.plan.reads_apart:
             window = Extent()  # numbers of events rise within a partition only
-        reach = reach_of_rows(data, feed.segments, *kernel_window(window), points=self.plan.schema.points)
-        candidates, chunk = find_candidates(data, roles), self._chunk(feed, reach)
-        given = _Input(data, ranks, candidates, reach, RowKeys(data), chunk)
-        found = []
-        for number in range(len(self.programs)):
-            matches = self._search(number, feed.segments, given, counters, clock)
-            variables = self.programs[number].variables
-            numbering = np.array([self.names.index(v.name) for v in variables], NUMBER)
+        points = self.plan.schema.points
+        reach = reach_of_read_rows(feed.data, feed.segments, *kernel_window(window), points=points)
+        candidates, chunk = find_candidates(feed.data, roles), self._chunk(feed, reach)
+        given = _Input(feed.data, feed.ranks, candidates, reach, Keys(candidates), chunk)
+        found, after = [], []
+        decided: dict[str, tuple[int, int]] = {}
+        for number, program in enumerate(self.programs):
+            matches, trees, told = self._search(number, memory[number], feed, given, clock)
+            after.append(trees)
+            decided |= {text: _added(decided.get(text, (0, 0)), counts) for text, counts in told.items()}
             found.append(
                 replace(
                     matches,
-                    variables=numbering[matches.variables],
+                    variables=self.compiled.numbering(program)[matches.variables],
                     alternative=np.full(len(matches), number, NUMBER),
                 )
             )
-        return concat(found)
+        return Reading(concat(found), tuple(after), decided=decided)
+
+    def chunks(self, feed: Feed) -> Iterator[MatchSet] | None:
+        """Return None: a tree finds its matches in the order of their ends, all in one call."""
+        return None
+
+    def decided_early(self, alternative: int) -> Sequence[int]:
+        """Return nothing: trees check absences on whole matches."""
+        return ()
+
+    # --- memory -------------------------------------------------------------------------
+
+    def start(self) -> TreeMemories:
+        """Return no trees: they are planned from the first events."""
+        return (None,) * len(self.programs)
+
+    def dump(self, memory: TreeMemories) -> Dump:
+        """Return shapes and statistics as notes."""
+        return Dump(notes=[None if each is None else _noted(each) for each in memory])
+
+    def load(self, dump: Dump, rows: int) -> TreeMemories:
+        """Return the trees of a dump, if they are of these alternatives."""
+        try:
+            memory = tuple(None if each is None else _remembered(each) for each in dump.notes)
+        except (TypeError, KeyError, ValueError, OptionError) as error:
+            raise StateError.damaged("its join trees cannot be read") from error
+        names = [sorted(variable.name for variable in each.variables) for each in self.alternatives]
+        known = [None if each is None else sorted(leaves(each.shape)) for each in memory]
+        fit = len(known) == len(names) and all(map(lambda k, n: k in (None, n), known, names))
+        if dump.arrays or not fit:
+            raise StateError.damaged("its join trees are of another pattern")
+        return memory
+
+    # --- searching ----------------------------------------------------------------------
 
     def _chunk(self, feed: Feed, reach: Array) -> int:
         """Return the rows between two looks at the statistics: some windows ([T] 3.5.5)."""
@@ -105,40 +156,41 @@ class TreeReader:
         return max(_LEAST_CHUNK, _CHUNK_WINDOWS * held)
 
     def _search(
-        self, number: int, segments: Array, given: _Input, counters: Counters, clock: Clock
-    ) -> MatchSet:
-        """Read all segments with one tree after the other."""
+        self, number: int, memory: TreeMemory | None, feed: Feed, given: _Input, clock: Clock
+    ) -> tuple[MatchSet, TreeMemory, dict[str, tuple[int, int]]]:
+        """Read all segments with one tree after the other; return also how often conditions were decided."""
         clock.lap("search")
-        if number not in self.shapes:
-            self._begin(number, segments, given)
-        call, found = self._call(number, segments, given), []
+        trees = self._begin(number, feed.segments, given) if memory is None else replace(memory)
+        call, found = self._call(number, trees, feed.segments, given), []
+        decided: dict[str, tuple[int, int]] = {}
         seen, work = np.zeros_like(call.observed), 0.0
         clock.lap("plan")
         while not call.advance():
             if self.plan.techniques.chunk is None and call.work() - work < _LOOK:
                 continue
             clock.lap("search")
-            if self._replans(number, call, call.observed - seen, given, call.work() - work):
-                counters.replans += 1
-                self._finish(number, call, counters)
+            if self._replans(number, trees, call, call.observed - seen, given, call.work() - work):
+                feed.counters.replans += 1
+                self._finish(number, call, feed.counters, decided)
                 found.append(call.result())
-                call = self._call(number, call.left(), given, call.room())
+                call = self._call(number, trees, call.left(), given, call.room())
                 seen, work = np.zeros_like(call.observed), 0.0
             else:
                 seen, work = call.observed.copy(), call.work()
             clock.lap("plan")
-        self._finish(number, call, counters)
-        return concat([*found, call.result()])
+        self._finish(number, call, feed.counters, decided)
+        return concat([*found, call.result()]), trees, decided
 
-    def _finish(self, number: int, call: TreeCall, counters: Counters) -> None:
+    def _finish(
+        self, number: int, call: TreeCall, counters: Counters, decided: dict[str, tuple[int, int]]
+    ) -> None:
         """Take what a tree has counted."""
         counters.merge(call.counters())
         for k, condition in enumerate(self.alternatives[number].conditions):
-            tried, held = self.decided.get(self.texts[condition], (0, 0))
-            added = (tried + int(call.observed[k, 0]), held + int(call.observed[k, 1]))
-            self.decided[self.texts[condition]] = added
+            text, (tried, held) = self.texts[condition], call.observed[k].tolist()
+            decided[text] = _added(decided.get(text, (0, 0)), (tried, held))
 
-    def _begin(self, number: int, segments: Array, given: _Input) -> None:
+    def _begin(self, number: int, segments: Array, given: _Input) -> TreeMemory:
         """Plan the first tree from given statistics, or from the first chunk."""
         alternative, known = self.alternatives[number], self.plan.statistics
         first = int(segments[0, 1]) if len(segments) else 0
@@ -149,17 +201,17 @@ class TreeReader:
             fixed = techniques.tree is not None and techniques.pass_down is False
             drawn = {} if fixed else self._drawn(number, sample, given)
             known = Statistics(self._rates(number, sample), drawn, 0.0, end - first)
-        self.statistics[number] = known
         names = [variable.name for variable in alternative.variables]
         asked = self.plan.techniques.tree
         shape = restrict(asked, names) if asked is not None else None
         if shape is None:
-            shape = best_tree(self._model(number), pull=self.plan.techniques.propagation == "pull").shape
+            model = self._model(number, known)
+            shape = best_tree(model, pull=self.plan.techniques.propagation == "pull").shape
             assert shape is not None
-        self.shapes[number] = orient(shape, alternative.order)
+        return TreeMemory(orient(shape, alternative.order), known)
 
-    def _model(self, number: int) -> CostModel:
-        return CostModel(self.alternatives[number], self.statistics[number], self.texts)
+    def _model(self, number: int, statistics: Statistics) -> CostModel:
+        return CostModel(self.alternatives[number], statistics, self.texts)
 
     def _rates(self, number: int, sample: Sample) -> dict[str, float]:
         names = [variable.name for variable in self.alternatives[number].variables]
@@ -170,7 +222,9 @@ class TreeReader:
         alternative, program = self.alternatives[number], self.programs[number]
         return draw_selectivities(alternative, program, sample, self.texts, given.keys)
 
-    def _replans(self, number: int, call: TreeCall, decided: Array, given: _Input, spent: float) -> bool:
+    def _replans(
+        self, number: int, trees: TreeMemory, call: TreeCall, decided: Array, given: _Input, spent: float
+    ) -> bool:
         """Look at what a tree has observed in its last chunk; say whether it is to be rebuilt.
 
         Unless chunks are given, a new tree must repay itself while as much is done as was ``spent`` since
@@ -181,27 +235,26 @@ class TreeReader:
         end = int(call.cursor[T.AT_EVENT])
         sample = Sample(given.data, given.candidates, given.reach, max(0, end - given.chunk), end)
         rates, held = self._rates(number, sample), self._held(number, decided)
-        if self.plan.techniques.chunk is None and not self._stirs(number, rates, held):
+        if self.plan.techniques.chunk is None and not self._stirs(trees, rates, held):
             return False
         # Decisions depend on those made before them, and so on the tree; pairs drawn at random do not.
         selectivities = {
-            **self.statistics[number].selectivities,
+            **trees.statistics.selectivities,
             **held,
             **self._drawn(number, sample, given),
         }
         new = Statistics(rates, selectivities, 0.0, given.chunk)
-        if not self.thresholds.exceeded(self.statistics[number], new):
+        if not self.thresholds.exceeded(trees.statistics, new):
             return False
-        self.statistics[number] = new
+        trees.statistics = new
         pull = self.plan.techniques.propagation == "pull"
         thresholds = self.thresholds
         if self.plan.techniques.chunk is None:
             thresholds = replace(thresholds, total=max(thresholds.total, _REBUILD / spent))
-        shape = better_tree(self._model(number), self.shapes[number], thresholds, pull=pull)
+        shape = better_tree(self._model(number, new), trees.shape, thresholds, pull=pull)
         if shape is None:
             return False
-        self.shapes[number] = shape
-        self.usual.pop(number, None)
+        trees.shape, trees.usual = shape, None
         return True
 
     def _held(self, number: int, decided: Array) -> dict[str, float]:
@@ -213,24 +266,26 @@ class TreeReader:
             if decided[k, 0] >= _ENOUGH
         }
 
-    def _stirs(self, number: int, rates: Mapping[str, float], held: Mapping[str, float]) -> bool:
+    def _stirs(self, trees: TreeMemory, rates: Mapping[str, float], held: Mapping[str, float]) -> bool:
         """Say whether something may have changed, by what a tree decides anyway; drawing pairs takes longer.
 
         The first look at a tree always goes on to draw them: it is then known what is usual for this tree.
         """
         assert self.thresholds is not None
-        known, usual = self.statistics[number], self.usual.get(number)
+        known, usual = trees.statistics, trees.usual
         first = usual is None
-        self.usual[number] = {**held, **(usual or {})}
+        trees.usual = {**held, **(usual or {})}
         seen, then = Statistics(rates, held), Statistics(known.rates, usual or {})
         half = replace(self.thresholds, condition=self.thresholds.condition / 2)
         return first or half.exceeded(then, seen)
 
-    def _call(self, number: int, segments: Array, given: _Input, rows: int = _ROWS) -> TreeCall:
+    def _call(
+        self, number: int, trees: TreeMemory, segments: Array, given: _Input, rows: int = _ROWS
+    ) -> TreeCall:
         techniques = self.plan.techniques
         options = TreeOptions(
             techniques.propagation == "pull",
-            self._passed_down(number),
+            self._passed_down(number, trees),
             techniques.candidate_windows,
             self.strict,
             self.plan.schema.points,
@@ -240,19 +295,19 @@ class TreeReader:
         tables = TreeTables(
             self.alternatives[number],
             self.programs[number],
-            self.shapes[number],
+            trees.shape,
             given.candidates,
             given.keys,
             options,
         )
         return TreeCall(tables, segments, given.data, given.ranks, given.reach, self.plan.limits, rows)
 
-    def _passed_down(self, number: int) -> str | None:
+    def _passed_down(self, number: int, trees: TreeMemory) -> str | None:
         """Return the variable that conditions with the triggering event are passed down to, if any."""
         techniques, alternative = self.plan.techniques, self.alternatives[number]
         if techniques.propagation != "pull" or techniques.pass_down is False:
             return None
-        shape, statistics = self.shapes[number], self.statistics[number]
+        shape, statistics = trees.shape, trees.statistics
         selectivities: dict[frozenset[str], float] = {}
         for condition in alternative.conditions:
             holds = statistics.selectivity(condition, self.texts[condition])
@@ -261,3 +316,38 @@ class TreeReader:
         if chosen is None and techniques.pass_down:
             return next(iter(passable(alternative, shape)), None)
         return chosen
+
+
+def _added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return one[0] + other[0], one[1] + other[1]
+
+
+def _noted(memory: TreeMemory) -> dict[str, Any]:
+    """Return what is remembered of an alternative as JSON can say it."""
+    known = memory.statistics
+    return {
+        "shape": memory.shape,
+        "rates": dict(known.rates),
+        "selectivities": dict(known.selectivities),
+        "window_rows": known.window_rows,
+        "rows": known.rows,
+        "usual": memory.usual,
+    }
+
+
+def _remembered(notes: Mapping[str, Any]) -> TreeMemory:
+    """Return what was noted of an alternative."""
+    usual = notes["usual"]
+    statistics = Statistics(
+        dict(notes["rates"]), dict(notes["selectivities"]), float(notes["window_rows"]), int(notes["rows"])
+    )
+    kept = None if usual is None else {str(text): float(share) for text, share in usual.items()}
+    return TreeMemory(_shape(notes["shape"]), statistics, kept)
+
+
+def _shape(noted: Any) -> Shape:
+    """Return the shape of a tree, whose pairs JSON has as lists."""
+    if isinstance(noted, str):
+        return noted
+    left, right = noted
+    return _shape(left), _shape(right)

@@ -1,0 +1,64 @@
+"""A plan's conditions compiled: where its columns live, a program for each alternative, user functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.conditions.program import Program, Settings
+from fyke.engine.conditions.user_functions import compile_external
+from fyke.engine.input.encode import column_uses, encode
+from fyke.engine.kernels.arrays import NUMBER, Array, Data
+from fyke.logical.normal_form import Alternative
+from fyke.plan.plan import Plan
+
+AnyProgram = TypeVar("AnyProgram", bound=Program)
+MakeProgram = Callable[[Alternative, Mapping[str, int], Settings, Mapping[str, int]], AnyProgram]
+
+
+class CompiledQuery:
+    """What all engines share of a plan; it holds no events."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.uses, self.tick, scale = column_uses(plan)
+        numbers = {name: number for number, name in enumerate(plan.functions)}
+        self.settings = Settings(
+            self.uses, plan.strategy, plan.window, self.tick, scale, numbers, plan.text, plan.schema.points,
+            plan.techniques,
+        )  # fmt: skip
+        self.names = list(dict.fromkeys(v.name for each in plan.alternatives for v in each.variables))
+        self._functions = [
+            compile_external(name, function, plan.arities[name]) for name, function in plan.functions.items()
+        ]
+
+    def programs(self, make: MakeProgram[AnyProgram]) -> list[AnyProgram]:
+        """Return a program for each alternative."""
+        plan = self.plan
+        return [
+            make(alternative, _of(number, plan.roles_of), self.settings, _of(number, plan.starts_of))
+            for number, alternative in enumerate(plan.alternatives)
+        ]
+
+    def numbering(self, program: Program) -> Array:
+        """Return the numbers that the variables of a program have in the whole query."""
+        return np.array([self.names.index(variable.name) for variable in program.variables], NUMBER)
+
+    def encode(self, table: pa.Table, events: Array, literals: list[str]) -> tuple[Data, dict[str, int]]:
+        """Return the columns that conditions read, and the ranks of string literals among their strings."""
+        data, ranks = encode(table, self.plan, self.uses, self.tick, events, literals)
+        if self._functions:
+            data = data._replace(addresses=np.array([each.address for each in self._functions], np.int64))
+        return data, ranks
+
+
+def _of(number: int, bits: Mapping[tuple[int, str], int]) -> dict[str, int]:
+    return {name: bit for (alternative, name), bit in bits.items() if alternative == number}
+
+
+def literals_of(programs: Sequence[Program]) -> list[str]:
+    """Return the string literals that conditions compare with, each once."""
+    return list(dict.fromkeys(text for program in programs for text in program.compiler.strings))

@@ -1,0 +1,29 @@
+"""What one call of ``advance`` has found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from fyke.engine.counters import Counters
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.matchset import MatchSet
+from fyke.engine.output.graphs import GraphSet
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Matches, with the rows their positions mean; as ``graphs`` if asked for, or only as a ``tally``.
+
+    ``decided`` says, by the text of a condition, how often it was decided and how often it held.
+    """
+
+    matches: MatchSet
+    rows: pa.Table
+    events: Array
+    counters: Counters
+    graphs: GraphSet | None = None
+    tally: pa.Table | None = None
+    decided: Mapping[str, tuple[int, int]] = field(default_factory=dict)

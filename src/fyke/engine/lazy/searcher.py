@@ -1,0 +1,88 @@
+"""The lazy engines behind the interface of engines: events into matches, or into a tally of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.conditions.compiled import CompiledQuery
+from fyke.engine.conditions.program import Program
+from fyke.engine.feed import Feed
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import BINDING_BYTES, Array
+from fyke.engine.lazy.search import LazyCall, LazySearch
+from fyke.engine.lazy.tally import Tally
+from fyke.engine.limits import LimitReached
+from fyke.engine.matchset import MatchSet, concat
+from fyke.engine.measure.clock import Clock
+from fyke.engine.searcher import Reading, RemembersNothing
+from fyke.engine.state import Memory
+from fyke.plan.counting import Counting, may_repeat
+
+
+class LazySearcher(RemembersNothing):
+    """Chains and trees that bind rare events first ([L]); the rows of the last windows are all they need."""
+
+    def __init__(self, compiled: CompiledQuery) -> None:
+        plan = compiled.plan
+        self.limits = plan.limits
+        self.programs = compiled.programs(Program)
+        self.search = LazySearch(compiled, self.programs)
+        counting = plan.counting
+        self.tallied = isinstance(counting, Counting)
+        self.tally = Tally(plan) if isinstance(counting, Counting) and not counting.chunks else None
+        repeats = any(may_repeat(*pair) for pair in itertools.combinations(plan.alternatives, 2))
+        self.alone = plan.output == "all" and not repeats
+
+    def decided_early(self, alternative: int) -> Sequence[int]:
+        """Return the absences that are checked while variables are bound ([L] 4.4.2)."""
+        return self.search.compiler.early[alternative]
+
+    def read(self, feed: Feed, memory: Memory, clock: Clock) -> Reading:
+        """Find the matches whose last event is new; if they are only tallied, return the tally."""
+        values = None if self.tally is None else self.tally.arrays(feed.ordered.table)
+        call = self.search.call(feed, values)
+        found, bindings = [], 0
+        for chunk in self._counted(call, feed):
+            found.append(chunk)
+            bindings += len(chunk.positions)
+            if bindings * BINDING_BYTES > self.limits.buffer_bytes:
+                raise LimitReached("buffer_bytes", int(chunk.positions[-1]))
+        if self.tally is None or values is None:
+            return Reading(concat(found), memory)
+        feed.counters.matches = int(call.counts.sum())
+        heads = feed.ordered.table.take(pa.array(feed.segments[:, 0]))
+        counted = (call.counts[:-1], call.tally_i[:-1], call.tally_f[:-1])
+        return Reading(concat(found), memory, tally=self.tally.rows(heads, values.typed, *counted))
+
+    def chunks(self, feed: Feed) -> Iterator[MatchSet] | None:
+        """Yield matches as they are found, where none is tallied, dropped or repeated."""
+        return self._counted(self.search.call(feed), feed) if self.tally is None and self.alone else None
+
+    def _counted(self, call: LazyCall, feed: Feed) -> Iterator[MatchSet]:
+        """Yield the chunks of a search; raise when a partition has more matches than it may have.
+
+        Matches that are only tallied are not kept, so their number has no limit.
+        """
+        partition, count = -1, 0
+        for chunk in call.chunks():
+            for code, number in _by_partition(chunk, feed.data.events[L.EVENT_SEGMENT]):
+                count = number + (count if code == partition else 0)
+                partition = code
+                if count > self.limits.matches and not self.tallied:
+                    raise LimitReached("matches", int(chunk.positions[-1]))
+            yield chunk
+        feed.counters.merge(call.counters())
+
+
+def _by_partition(chunk: MatchSet, codes: Array) -> Iterator[tuple[int, int]]:
+    """Yield each partition of a chunk, one after the other, and how many matches it has there."""
+    first, last = (int(codes[chunk.positions[chunk.offsets[m]]]) for m in (0, -2))
+    if first == last:
+        yield first, len(chunk)
+        return
+    found, numbers = np.unique(codes[chunk.first], return_counts=True)
+    yield from zip(found.tolist(), numbers.tolist(), strict=True)

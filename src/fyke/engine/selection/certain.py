@@ -1,0 +1,98 @@
+"""Which matches are certain: no event that may still come can rule them out, or come before them in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fyke.engine.conditions.program import Program
+from fyke.engine.feed import Feed
+from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.matchset import MatchSet, no_matches
+from fyke.language.ast import Strategy
+from fyke.plan.plan import Plan
+from fyke.plan.window import Extent
+
+_BEGINNING = -(2**63)
+
+
+def can_be_ruled_out(plan: Plan, programs: Sequence[Program]) -> bool:
+    """Say whether a match can be ruled out by events after it.
+
+    Of two alternatives that find one match, a greedy one may find it later.
+    """
+    if plan.strategy is Strategy.ROBUST or (plan.strategy is Strategy.GREEDY and len(programs) > 1):
+        return True
+    for program in programs:
+        positive = (1 << program.positives) - 1
+        for row in program.absence_rows:
+            variables = range(row[L.ABSENCE_VARIABLES], row[L.ABSENCE_VARIABLES_END])
+            if any(program.after[v] & positive == 0 for v in variables):
+                return True
+    return False
+
+
+def split_certain(matches: MatchSet, feed: Feed, window: Extent) -> tuple[MatchSet, MatchSet]:
+    """Part matches into those that are certain and those that later events may rule out.
+
+    Nothing later than a window behind its first event can touch a match.
+    """
+    if feed.flush or len(matches) == 0:
+        return matches, no_matches()
+    events = feed.ordered.events[L.EVENT_INDEX if window.counts_events else L.EVENT_END]
+    return _split_past(matches, events[matches.first], feed, window)
+
+
+def split_in_order(matches: MatchSet, feed: Feed, window: Extent) -> tuple[MatchSet, MatchSet]:
+    """Part matches into those before which, in the order of non_overlap, no other can still come.
+
+    That order is by end, and every match with the same or an earlier end is certain one window
+    behind it.
+    """
+    if feed.flush or len(matches) == 0:
+        return matches, no_matches()
+    events = feed.ordered.events
+    reach = matches.spans(events)[1]
+    if window.counts_events:
+        moments = np.stack((events[L.EVENT_SEGMENT], events[L.EVENT_END]), axis=1)
+        moment = np.unique(moments, axis=0, return_inverse=True)[1].reshape(-1)
+        last = np.zeros(len(moment), np.int64)
+        np.maximum.at(last, moment, events[L.EVENT_INDEX])
+        # Of events at one time, the last one: matches that end there are all in order then.
+        latest = np.maximum.reduceat(matches.positions, matches.offsets[:-1])
+        reach = last[moment[latest]]
+    return _split_past(matches, reach, feed, window)
+
+
+def _split_past(matches: MatchSet, reach: Array, feed: Feed, window: Extent) -> tuple[MatchSet, MatchSet]:
+    """Part matches by whether a window behind ``reach`` (a time, or an event's number) has passed."""
+    if not window.bounded:
+        return no_matches(), matches
+    if window.counts_events:
+        numbers, codes = feed.ordered.events[L.EVENT_INDEX], feed.ordered.events[L.EVENT_SEGMENT]
+        seen = np.full(int(codes.max(initial=0)) + 2, -1, np.int64)
+        done = feed.ordered.events[L.EVENT_END] <= feed.now
+        np.maximum.at(seen, codes[done], numbers[done])
+        past = seen[codes[matches.first]] - reach >= window.length - 1
+    else:
+        past = reach <= max(feed.now - window.length, _BEGINNING)
+    return matches.select(past), matches.select(~past)
+
+
+def still_visible(feed: Feed, read: Array, window: Extent, *, waits: bool) -> Array:
+    """Say which read rows an absence, or the numbering of events, may still look at.
+
+    ``waits``: matches wait for a window behind them, within which what they are judged by must stay.
+    """
+    events = feed.ordered.events
+    if not window.bounded:
+        return np.ones(events.shape[1], bool)
+    if window.counts_events:
+        codes, numbers = events[L.EVENT_SEGMENT], events[L.EVENT_INDEX]
+        newest = np.full(int(codes.max(initial=0)) + 2, -1, np.int64)
+        np.maximum.at(newest, codes[read], numbers[read])
+        return np.asarray(numbers > newest[codes] - 2 * window.length)
+    margin = 2 * window.length if waits else window.length
+    return np.asarray(events[L.EVENT_END] >= max(feed.now - margin, _BEGINNING))

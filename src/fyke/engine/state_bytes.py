@@ -1,0 +1,295 @@
+"""State to bytes and back: Arrow messages behind a header, and a checksum over all of it.
+
+::
+
+    magic (8 bytes) | format version (2) | length of the header (4) | header | parts | checksum (16)
+
+The header is JSON: what the state is of (query, schema, engine, output), its watermark, the arrays with their
+shapes, and the lengths of the parts.  The parts are record batches in Arrow's IPC format without their
+schemas, which the plan knows: the rows, the arrays (one row of lists), the ends of ``non_overlap``.
+Nothing is ever unpickled.  What is read is validated before any kernel sees it, because kernels check
+no bounds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.engine import Engine
+from fyke.engine.kernels.arrays import NUMBER, Array
+from fyke.engine.matchset import MatchSet, no_matches
+from fyke.engine.searcher import Dump
+from fyke.engine.state import State
+from fyke.errors import StateError
+from fyke.plan.plan import ROLES, Plan
+
+MAGIC, FORMAT = b"\xf5FykeSt\n", 1
+_HEAD, _CHECKSUM = struct.Struct("<8sHI"), 16
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+_MATCHES = ("positions", "variables", "offsets", "alternative")
+_KINDS = {"int64": np.int64, "int16": np.int16, "float64": np.float64, "bool": np.bool_}
+_START_ANEW = "Or start anew without it."
+
+
+def encode_state(engine: Engine, state: State) -> bytes:
+    """Return a state as bytes that any engine of the same plan can read, in any process."""
+    dump = engine.searcher.dump(state.memory)
+    arrays: dict[str, Array] = {"read": state.read}
+    if engine.plan.window.counts_events:
+        arrays["index"] = state.index
+    for name, matches in (("waiting", state.waiting), ("chosen", state.chosen)):
+        if len(matches):
+            arrays |= {f"{name}.{field}": getattr(matches, field) for field in _MATCHES}
+    arrays |= {f"memory.{name}": array for name, array in dump.arrays.items()}
+    rows = _plain(state.rows)
+    ends = [] if state.last_ends is None else [state.last_ends]
+    parts = [_message(table) for table in (rows, _as_row(arrays), *ends)]
+    header = {
+        **_identity(engine.plan, state.rows.schema),
+        "watermark": state.watermark,
+        "arrays": [[name, array.dtype.name, list(array.shape)] for name, array in arrays.items()],
+        "notes": dump.notes,
+        "parts": [len(part) for part in parts],
+    }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    body = b"".join([_HEAD.pack(MAGIC, FORMAT, len(text)), text, *parts])
+    return body + _checksum(body)
+
+
+def decode_state(engine: Engine, data: bytes, schema: pa.Schema) -> State:
+    """Return the state that :func:`encode_state` has written for prepared batches with ``schema``.
+
+    Raises
+    ------
+    StateError
+        If the bytes are no state, damaged, of a newer format, or of another query, schema or engine.
+    """
+    header, parts = _open(data)
+    _check_identity(header, engine.plan, schema)
+    arrays = _arrays(header["arrays"], _read(parts[1], _row_schema(header["arrays"])))
+    rows = _as_given(_read(parts[0], _plain(schema.empty_table()).schema), schema)
+    _check_rows(rows, engine.plan)
+    count = rows.num_rows
+    read = _array(arrays, "read", np.bool_, count)
+    index = np.zeros(count, np.int64)
+    if engine.plan.window.counts_events:
+        index = _array(arrays, "index", np.int64, count)
+    waiting, chosen = (_matches(arrays, name, engine, count) for name in ("waiting", "chosen"))
+    kept = {name.removeprefix("memory."): arrays.pop(name) for name in list(arrays) if "memory." in name}
+    if arrays:
+        raise StateError.damaged(f"it holds {next(iter(arrays))!r}, which this query does not keep")
+    memory = engine.searcher.load(Dump(kept, header["notes"]), count)
+    ends = _last_ends(parts[2:], engine.plan, schema)
+    return State(rows, read, index, memory, waiting, chosen, header["watermark"], ends)
+
+
+# --- header ---------------------------------------------------------------------------------------
+
+
+def _checksum(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=_CHECKSUM).digest()
+
+
+def _open(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the header and the parts of a state whose bytes are as they were written."""
+    if not data:
+        raise StateError("the saved state is empty: nothing was written there", remedy=_START_ANEW[3:])
+    if len(data) < _HEAD.size or not data.startswith(MAGIC):
+        raise StateError(
+            "these bytes are no state of Fyke: they do not begin as one does",
+            remedy=f"Look whether the path is right. {_START_ANEW}",
+        )
+    _, version, length = _HEAD.unpack_from(data)
+    if version > FORMAT:
+        raise StateError(
+            f"the saved state has format {version}, and this version of Fyke reads formats up to {FORMAT}",
+            remedy=f"Use the version of Fyke that wrote it, or a newer one. {_START_ANEW}",
+        )
+    if version < 1:
+        raise StateError.damaged(f"there is no format {version}")
+    body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
+    if len(data) < _HEAD.size + length + _CHECKSUM or _checksum(body) != checksum:
+        raise StateError.damaged("its checksum does not fit its bytes")
+    try:
+        header = json.loads(body[_HEAD.size : _HEAD.size + length])
+        lengths = [int(size) for size in header["parts"]]
+        known = {"query", "schema", "engine", "output", "watermark", "arrays", "notes"} <= header.keys()
+        watermark = header["watermark"]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StateError.damaged("its header cannot be read") from error
+    begin = _HEAD.size + length
+    sound = known and len(lengths) in (2, 3) and min(lengths) >= 0 and begin + sum(lengths) == len(body)
+    if not sound or not (watermark is None or _is_time(watermark)):
+        raise StateError.damaged("its header does not fit what follows")
+    parts = []
+    for size in lengths:
+        parts.append(body[begin : begin + size])
+        begin += size
+    return header, parts
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
+def _identity(plan: Plan, schema: pa.Schema) -> dict[str, str]:
+    """Return what a state is of."""
+    known = plan.schema
+    ordering = (known.time, known.type_column, known.tie_breaker, known.unit, plan.split)
+    columns = [(field.name, str(field.type)) for field in _plain(schema.empty_table()).schema]
+    digest = hashlib.blake2b(repr((columns, ordering)).encode(), digest_size=8).hexdigest()
+    return {"query": plan.fingerprint, "schema": digest, "engine": plan.engine, "output": plan.output}
+
+
+def _check_identity(header: Mapping[str, Any], plan: Plan, schema: pa.Schema) -> None:
+    """Refuse the state of something else, each in its own words."""
+    own = _identity(plan, schema)
+    if header["query"] != own["query"]:
+        raise StateError(
+            "the saved state is of another query: its pattern, conditions, window or RETURN differ",
+            remedy=f"Run the query that wrote it; layout, label and order of conditions do not matter. "
+            f"{_START_ANEW}",
+        )
+    if header["output"] != own["output"]:
+        raise StateError(
+            f"the saved state is of output={header['output']!r}, and this call asks for {own['output']!r}",
+            remedy=f"Ask for the same output. {_START_ANEW}",
+        )
+    if header["engine"] != own["engine"]:
+        raise StateError(
+            f"the saved state is of engine {header['engine']!r}, and this plan uses {own['engine']!r}",
+            remedy=f"Write engine={header['engine']!r}: every engine gives the same rows. {_START_ANEW}",
+        )
+    if header["schema"] != own["schema"]:
+        raise StateError(
+            "the saved state is of events with another schema: columns that the query needs, their types, or "
+            "the columns that order and divide the events differ",
+            remedy=f"Bring the events into the schema they had. {_START_ANEW}",
+        )
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def _message(table: pa.Table) -> bytes:
+    """Return the rows of a table as one message in Arrow's IPC format, without the schema before it."""
+    if table.num_rows == 0:
+        return b""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=_OPTIONS) as writer:
+        writer.write_batch(table.combine_chunks().to_batches()[0])
+        end = sink.tell()
+    return bytes(memoryview(sink.getvalue())[table.schema.serialize().size : end])
+
+
+def _read(part: bytes, schema: pa.Schema) -> pa.Table:
+    if not part:
+        return schema.empty_table()
+    try:
+        batch = pa.ipc.read_record_batch(pa.py_buffer(part), schema)
+        batch.validate(full=True)
+    except (pa.ArrowException, OSError) as error:
+        raise StateError.damaged(f"Arrow cannot read it ({error})") from error
+    return pa.Table.from_batches([batch], schema)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Return a table without dictionaries: in a message they would be apart from the rows."""
+    fields = [
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
+    plain = pa.schema([field.with_nullable(True).remove_metadata() for field in fields])
+    return table.cast(plain)
+
+
+def _as_given(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return rows in the schema of prepared batches: with the dictionaries that these have."""
+    columns = [
+        column.dictionary_encode().cast(field.type) if pa.types.is_dictionary(field.type) else column
+        for column, field in zip(table.columns, schema, strict=True)
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def _as_row(arrays: Mapping[str, Array]) -> pa.Table:
+    """Return arrays as one row of lists."""
+    columns = [
+        pa.ListArray.from_arrays(pa.array([0, array.size], pa.int32()), pa.array(array.reshape(-1)))
+        for array in arrays.values()
+    ]
+    return pa.table(columns, names=list(arrays))
+
+
+def _row_schema(specs: Any) -> pa.Schema:
+    try:
+        fields = [(str(name), pa.list_(pa.from_numpy_dtype(_KINDS[kind]))) for name, kind, _ in specs]
+    except (ValueError, TypeError, KeyError) as error:
+        raise StateError.damaged("its arrays are of no known kind") from error
+    return pa.schema(fields)
+
+
+def _arrays(specs: Any, row: pa.Table) -> dict[str, Array]:
+    """Return the arrays of a row of lists, in the shapes that the header says."""
+    found: dict[str, Array] = {}
+    for (name, kind, shape), column in zip(specs, row.columns, strict=True):
+        values = column.combine_chunks().flatten()
+        sizes = [int(size) for size in shape] if isinstance(shape, list) else []
+        fits = len(sizes) in (1, 2) and min(sizes) >= 0 and int(np.prod(sizes)) == len(values)
+        if row.num_rows != 1 or values.null_count or not fits or name in found:
+            raise StateError.damaged(f"the array {name!r} does not fit its shape")
+        found[name] = np.array(values.to_numpy(zero_copy_only=False), _KINDS[kind]).reshape(sizes)
+    return found
+
+
+def _array(arrays: dict[str, Array], name: str, kind: Any, length: int) -> Array:
+    array = arrays.pop(name, None)
+    if array is None or array.dtype != kind or array.shape != (length,):
+        raise StateError.damaged(f"the array {name!r} is missing or does not fit")
+    return array
+
+
+def _check_rows(rows: pa.Table, plan: Plan) -> None:
+    """Refuse rows without a time or without roles."""
+    for name in (plan.schema.start, plan.schema.end, ROLES):
+        if rows.column(name).null_count:
+            raise StateError.damaged(f"rows lack their {name!r}")
+
+
+def _matches(arrays: dict[str, Array], name: str, engine: Engine, rows: int) -> MatchSet:
+    """Return matches that wait, if every position and number is of these rows and this query."""
+    if f"{name}.positions" not in arrays:
+        return no_matches()
+    found = MatchSet(*(arrays.pop(f"{name}.{field}", np.zeros(0)) for field in _MATCHES))
+    kinds = (np.int64, NUMBER, np.int64, NUMBER)
+    fields = (found.positions, found.variables, found.offsets, found.alternative)
+    sound = all(a.ndim == 1 and a.dtype == kind for a, kind in zip(fields, kinds, strict=True))
+    sound = sound and len(found.offsets) == len(found.alternative) + 1 >= 2
+    sound = sound and len(found.positions) == len(found.variables) == found.offsets[-1]
+    sound = sound and found.offsets[0] == 0 and bool((np.diff(found.offsets) > 0).all())
+    limits = (
+        (found.positions, rows),
+        (found.variables, len(engine.compiled.names)),
+        (found.alternative, len(engine.plan.alternatives)),
+    )
+    if not sound or any(bool(((a < 0) | (a >= end)).any()) for a, end in limits):
+        raise StateError.damaged(f"its {name} matches refer to what is not there")
+    return found
+
+
+def _last_ends(parts: list[bytes], plan: Plan, schema: pa.Schema) -> pa.Table | None:
+    """Return the ends of the last matches reported, by partition."""
+    if not parts:
+        return None
+    kinds = [(name, schema.field(name).type) for name in plan.partition]
+    table = _read(parts[0], pa.schema([*kinds, ("end", pa.int64())]))
+    if table.column("end").null_count:
+        raise StateError.damaged("an end of a match is missing")
+    return table

@@ -1,0 +1,264 @@
+"""State is data: a fresh engine for every event, bytes and back, cut and joined by partition."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import fyke
+from fyke.engine.state_bytes import decode_state, encode_state
+from fyke.errors import StateError
+from fyke.language.ast import Strategy
+from fyke.techniques import Techniques
+from tests.golden.test_golden import CASES, IDS, GoldenCase, check, query_under
+from tests.random.restarts import RescaledStream, RestartedStream
+from tests.random.results import difference
+from tests.random.streams import Case, cases
+from tests.random.test_advance import Stream, feed, in_one_batch, splits
+from tests.random.test_engine_against_reference import SETTINGS
+
+ENGINES = {
+    Strategy.ANY: ("automaton", "lazy_chain", "lazy_tree", "tree"),
+    Strategy.STRICT: ("automaton", "tree"),
+}
+SWITCHES = (Techniques(), Techniques(), Techniques(merging=False), Techniques(chunk=2, thresholds=(0, 0, -1)))
+
+
+def engines_of(strategy: Strategy) -> tuple[str, ...]:
+    return ENGINES.get(strategy, ("automaton",))
+
+
+@st.composite
+def runs_of(draw: st.DrawFn, strategy: Strategy | None = None) -> tuple[Case, dict[str, Any]]:
+    """A case, with an engine, an output and switches under which it can run."""
+    case = draw(cases(strategy, judged=False))
+    engine = draw(st.sampled_from(engines_of(case.query.strategy)))
+    output = draw(st.sampled_from((case.output, case.output, "compressed")))
+    if case.query.returns is not None:
+        output = case.output
+    case = replace(case, output=output)
+    return case, {"engine": engine, "techniques": draw(st.sampled_from(SWITCHES))}
+
+
+def stream_of(kind: type[Stream], case: Case, options: dict[str, Any], **more: Any) -> Any:
+    return kind(case.table.schema, case.query, case.time, case.tie_breaker, case.output, **options, **more)
+
+
+def result_of(case: Case, stream: Stream) -> pa.Table:
+    """Return all matches of a stream, one row each."""
+    result = stream.result()
+    if case.output != "compressed":
+        return result
+    batches = list(fyke.enumerate_matches(result))
+    return pa.Table.from_batches(batches) if batches else pa.table({})
+
+
+@pytest.mark.parametrize("case, strategy", CASES, ids=IDS)
+def test_golden_with_a_fresh_engine_for_every_event(case: GoldenCase, strategy: str) -> None:
+    query = query_under(case, strategy)
+    for engine in engines_of(query.strategy):
+        stream = RestartedStream(
+            case.table.schema,
+            query,
+            case.time,
+            case.tie_breaker or None,
+            engine=engine,
+            type_column=case.type,
+        )
+        end = case.time if isinstance(case.time, str) else case.time[1]
+        moments = case.table.column(end).to_numpy()
+        for moment in np.unique(moments):
+            rows = np.flatnonzero(moments == moment)
+            for row in rows:  # every event by itself; those of one time are complete with the last
+                stream.advance(case.table.take(pa.array([row])), int(moment) - (row != rows[-1]))
+        stream.advance(case.table.slice(0, 0), None)
+        check(case, strategy, stream.result())
+
+
+def judge_restarts(examples: int, *, derandomize: bool) -> None:
+    matched, seen = [], set()
+
+    @settings(SETTINGS, max_examples=examples, derandomize=derandomize)
+    @given(st.data())
+    def run(data: st.DataObject) -> None:
+        case, options = data.draw(runs_of(data.draw(st.sampled_from(Strategy))))
+        batches, watermarks = data.draw(splits(case))
+        stream = stream_of(RestartedStream, case, options)
+        feed(case, stream, batches, watermarks)
+        plain = replace(case, output="all") if case.output == "compressed" else case
+        expected = in_one_batch(plain, case.table)
+        found = result_of(case, stream)
+        if case.output == "compressed":
+            ids = sorted(found["match_id"].to_pylist()) if found.num_rows else []
+            assert ids == sorted(expected["match_id"].to_pylist()), options
+        else:
+            differing = difference(found, expected)
+            assert differing is None, f"{options}: {differing}"
+        matched.append(expected.num_rows > 0)
+        seen.add((options["engine"], case.query.strategy, case.output))
+
+    run()
+    assert sum(matched) >= len(matched) / 3
+    outputs = ("all", "non_overlap", "compressed")
+    wanted = {
+        (engine, strategy, output)
+        for strategy in Strategy
+        for engine in engines_of(strategy)
+        for output in outputs
+    }
+    assert len(seen & wanted) >= 0.9 * len(wanted), sorted(map(str, wanted - seen))
+
+
+def test_a_fresh_engine_and_bytes_for_every_batch() -> None:
+    judge_restarts(400, derandomize=True)
+
+
+@pytest.mark.long
+def test_a_fresh_engine_and_bytes_for_every_batch_for_long() -> None:
+    judge_restarts(2_000, derandomize=False)
+
+
+def judge_rescaling(examples: int, *, derandomize: bool) -> None:
+    told = []
+
+    @settings(SETTINGS, max_examples=examples, derandomize=derandomize)
+    @given(st.data())
+    def run(data: st.DataObject) -> None:
+        case, options = data.draw(runs_of())
+        case = replace(case, output="all" if case.output == "compressed" else case.output)
+        options["techniques"] = Techniques()
+        plan = stream_of(Stream, case, options).plan
+        assume(plan.split and plan.reads_apart)
+        assume(case.output == "all" or plan.split == plan.partition)
+        batches, watermarks = data.draw(splits(case))
+        calls = st.dictionaries(st.integers(0, len(watermarks)), st.integers(1, 5), min_size=1, max_size=4)
+        stream = stream_of(RescaledStream, case, options, parts=data.draw(calls))
+        feed(case, stream, batches, watermarks)
+        expected = in_one_batch(case, case.table)
+        differing = difference(stream.result(), expected)
+        assert differing is None, f"{options} {stream.parts}: {differing}"
+        told.append(expected.num_rows > 0)
+
+    run()
+    assert len(told) >= examples / 2
+    assert sum(told) >= len(told) / 3
+
+
+def test_state_is_cut_and_joined_by_partition() -> None:
+    judge_rescaling(150, derandomize=True)
+
+
+@pytest.mark.long
+def test_state_is_cut_and_joined_by_partition_for_long() -> None:
+    judge_rescaling(500, derandomize=False)
+
+
+# --- damage -----------------------------------------------------------------------------------------
+
+QUERIES = {
+    "automaton": "PATTERN SEQ(A a, B+ b[], ~C c) WHERE { [k] AND b[i].x > b[i-1].x AND b.len < 5 } WITHIN 9",
+    "set": "PATTERN SEQ({A a, B b}, {A c, B d}) WHERE skip_till_any_match { [k] } WITHIN 40",
+    "robust": "PATTERN SEQ(A a, B b, C c) WHERE robust_skip_till_next_match { [k] } WITHIN 40",
+    "lazy_chain": "PATTERN SEQ(A a, B b, ~C c) WHERE skip_till_any_match { [k] AND a.x < b.x } WITHIN 40",
+    "tree": "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { [k] AND a.x < b.x } WITHIN 40",
+    "non_overlap": "PATTERN SEQ(A a, B b) WHERE { [k] } WITHIN 40",
+    "events": "PATTERN SEQ(A a, B b, ~C c) WHERE { [k] } WITHIN 12 EVENTS",
+}
+
+
+def events_of(seed: int, rows: int = 60) -> pa.Table:
+    drawn = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "kind": drawn.choice(["A", "B", "C"], rows),
+            "t": np.sort(drawn.integers(0, rows, rows)),
+            "k": drawn.integers(0, 3, rows),
+            "x": drawn.integers(0, 10, rows),
+        }
+    )
+
+
+def stream_for(name: str, seed: int = 1) -> tuple[Stream, pa.Table]:
+    """Return a stream in its middle, and the events still to come."""
+    table, query = events_of(seed), fyke.parse(QUERIES[name])
+    engine = name if name in ("lazy_chain", "tree") else "automaton"
+    output = "non_overlap" if name == "non_overlap" else "all"
+    stream = Stream(table.schema, query, "t", output=output, engine=engine)
+    stream.advance(table.slice(0, 30), 25)
+    return stream, table.slice(30)
+
+
+def outcome(stream: Stream, data: bytes, rest: pa.Table) -> list[Any]:
+    """Return what comes of a state's bytes and the rest of the events."""
+    schema = stream.state.rows.schema
+    after = replace(stream)
+    after.state = decode_state(after.door, data, schema)
+    after.found = []
+    after.advance(rest, None)
+    return sorted(after.found[0]["match_id"].to_pylist())
+
+
+def damaged(data: bytes, others: list[bytes], drawn: random.Random) -> bytes:
+    """Return bytes with one thing wrong."""
+    kind = drawn.randrange(6)
+    at = drawn.randrange(len(data))
+    if kind == 0:
+        return data[:at] + bytes([data[at] ^ 1 << drawn.randrange(8)]) + data[at + 1 :]
+    if kind == 1:
+        return data[:at]
+    if kind == 2:
+        other = drawn.choice(others)
+        return data[:at] + other[drawn.randrange(len(other)) :]
+    if kind == 3:
+        return drawn.choice(others)
+    if kind == 4:
+        return data[:at] + drawn.randbytes(drawn.randrange(1, 9)) + data[at:]
+    return data[:at] + data[at + drawn.randrange(1, 50) :]
+
+
+def judge_damage(examples: int) -> None:
+    drawn = random.Random(2_026)
+    streams = {name: stream_for(name) for name in QUERIES}
+    written = {name: encode_state(stream.door, stream.state) for name, (stream, _) in streams.items()}
+    expected = {name: outcome(stream, written[name], rest) for name, (stream, rest) in streams.items()}
+    assert sum(map(bool, expected.values())) >= 5
+    refused = 0
+    for _ in range(examples):
+        name = drawn.choice(list(QUERIES))
+        stream, rest = streams[name]
+        others = [data for other, data in written.items() if other != name]
+        data = damaged(written[name], others, drawn)
+        if data == written[name]:
+            continue
+        try:
+            decode_state(stream.door, data, stream.state.rows.schema)
+        except StateError:
+            refused += 1
+        else:
+            assert outcome(stream, data, rest) == expected[name]
+    assert refused >= 0.99 * examples
+
+
+def test_damaged_states_are_refused() -> None:
+    judge_damage(5_000)
+
+
+@pytest.mark.long
+def test_damaged_states_are_refused_for_long() -> None:
+    judge_damage(200_000)
+
+
+def test_every_changed_byte_is_noticed() -> None:
+    stream, _ = stream_for("automaton")
+    data = encode_state(stream.door, stream.state)
+    for at in range(len(data)):
+        changed = data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
+        with pytest.raises(StateError):
+            decode_state(stream.door, changed, stream.state.rows.schema)
