@@ -23,12 +23,12 @@ from fyke.engine.input.segments import Taken, count_tied_rows, find_segments, nu
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import NUMBER, Array, Data, Matches
 from fyke.engine.kernels.automaton.match_buffer import rebase_positions
-from fyke.engine.kernels.selection.absence import filter_absences
 from fyke.engine.lazy.reader import LazyReader
-from fyke.engine.limits import LimitReached, limits_by_partition
+from fyke.engine.limits import limits_by_partition
 from fyke.engine.matchset import MatchSet, concat, duplicates, no_matches, robust
 from fyke.engine.measure.clock import Clock
 from fyke.engine.output.graphs import GraphSet, concat_graphs, graphs_of
+from fyke.engine.selection.absence import not_forbidden
 from fyke.engine.selection.absence_order import absences_left, by_frequency
 from fyke.engine.selection.non_overlap import keep_apart
 from fyke.engine.state import NO_RUNS, Counters, RunState, State, empty_state
@@ -388,20 +388,14 @@ class Engine:
         ranks: dict[str, int],
     ) -> Array:
         program = self.programs[alternative]
-        call = AutomatonCall(program, ranks, data, self.plan.limits)
         local = np.full(len(self.names), -1, NUMBER)
         for number, variable in enumerate(program.variables):
             local[self.names.index(variable.name)] = number
         variables = local[matches.variables]
-        keep = np.ones(len(matches), np.uint8)
-        call.longest = data.events.shape[1] + int(matches.lengths.max(initial=0)) + 2
-        world = call.world(segments, Matches(matches.positions, variables, matches.offsets))
         early = self.lazy.decided_early(alternative) if self.lazy else ()
         left = by_frequency(absences_left(program, early), program, data)
-        endless = filter_absences(world, left, segment, len(matches), keep, self.plan.limits.steps)
-        if endless >= 0:
-            raise LimitReached("steps", int(segments[endless, 0]))
-        return keep.astype(bool)
+        found = Matches(matches.positions, variables, matches.offsets)
+        return not_forbidden(program, ranks, data, found, segments, segment, left, self.plan.limits.steps)
 
     # --- what to keep -----------------------------------------------------------------
 

@@ -70,7 +70,7 @@ class Several:
     mean the same (``meaning``: the absence, its order, its roles), whosever program they are in.
     """
 
-    world: int = field(compare=False)
+    arena: int = field(compare=False)
     absence: int = field(compare=False)
     numbers: tuple[int, ...] = field(compare=False)
     meaning: tuple[Absence, frozenset[tuple[str, str]], tuple[int, ...]]

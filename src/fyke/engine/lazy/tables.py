@@ -61,7 +61,7 @@ def find_reach(data: Data, segments: Array, kind: int, window: int, points: bool
     rows = data.events.shape[1]
     ranks = data.events[L.EVENT_LOW]
     distinct = bool(points and rows > 0 and ranks[-1] - ranks[0] == rows - 1)  # they number runs of ties
-    reach = np.empty((Z.REACH_SIZE, rows + 1), np.int64)
+    reach = np.empty((L.REACH_SIZE, rows + 1), np.int64)
     scratch = np.zeros((2, 1 if points else rows), np.int64)
     measure_reach(data.events, segments, kind, window, points, distinct, scratch, reach)
     return reach, distinct
@@ -98,15 +98,15 @@ class Keys:
         role, store, number = column
         data, positions = self.candidates.data, self.candidates.of(role)
         if store == "f":
-            gather_floats(data.cols_f[number], data.valid_f[number], positions, Z.NULL_KEY, keys)
+            gather_floats(data.cols_f[number], data.valid_f[number], positions, L.NULL_KEY, keys)
         else:
-            gather_integers(self._integers()[number], data.valid_i[number], positions, Z.NULL_KEY, keys)
+            gather_integers(self._integers()[number], data.valid_i[number], positions, L.NULL_KEY, keys)
 
     def _integers(self) -> Array:
         """Return the integer columns, as ranks if the smallest integer, which stands for null, is a value."""
         if not self.integers:
             columns = self.candidates.data.cols_i
-            if columns.size and int(columns.min()) == Z.NULL_KEY:
+            if columns.size and int(columns.min()) == L.NULL_KEY:
                 columns = np.unique(columns, return_inverse=True)[1].reshape(columns.shape).astype(np.int64)
             self.integers = [columns]
         return self.integers[0]
@@ -207,11 +207,11 @@ class PlanTables:
         row[Z.STEP_BEFORE : Z.STEP_BEFORE + 2] = self._list(step.before)
         row[Z.STEP_AFTER : Z.STEP_AFTER + 2] = self._list(step.after)
         row[Z.STEP_SAME] = int(step.same)
-        row[Z.STEP_FAST : Z.STEP_FAST + 2] = self._fast(step.fast)
+        row[Z.STEP_COMPARISONS : Z.STEP_COMPARISONS + 2] = self._fast(step.fast)
         row[Z.STEP_CHECKS : Z.STEP_CHECKS + 2] = self._tests(step.tests)
         row[Z.STEP_CLOSE : Z.STEP_CLOSE + 2] = self._tests(step.close)
-        row[Z.STEP_ABSENCES : Z.STEP_ABSENCES + 2] = self._lacks(step.lacks)
-        row[Z.STEP_SEVERAL : Z.STEP_SEVERAL + 2] = self._several(step.several)
+        row[Z.STEP_SINGLE_ABSENCES : Z.STEP_SINGLE_ABSENCES + 2] = self._lacks(step.lacks)
+        row[Z.STEP_JOINT_ABSENCES : Z.STEP_JOINT_ABSENCES + 2] = self._several(step.several)
         row[Z.STEP_BIT] = step.bit
         row[Z.STEP_COUPLED], row[Z.STEP_NEXT_GROUP] = int(step.coupled), -1
         row[Z.STEP_FIRST_GROUP] = len(self.steps)
@@ -252,7 +252,7 @@ class PlanTables:
         first = len(self.lacks)
         for lack in lacks:
             role = [self.candidates.rows[lack.role], self.candidates.starts[lack.role]]
-            lists = [*self._list(lack.before), *self._list(lack.after), 0, 0]
+            lists = [*self._list(lack.before), *self._list(lack.after)]
             conditions = [*self._fast(lack.fast, indexed=False), *self._tests(lack.tests)]
             self.lacks.append([lack.variable, *role, *lists, *conditions, lack.needs])
         return [first, len(self.lacks)]
@@ -261,7 +261,7 @@ class PlanTables:
         first = len(self.several)
         for each in several:
             numbers = self._list(each.numbers)[0]
-            self.several.append([each.world, each.absence, numbers, each.needs])
+            self.several.append([each.arena, each.absence, numbers, each.needs])
         return [first, len(self.several)]
 
     def anchor_groups(self, heads: Collection[int]) -> None:
@@ -290,10 +290,10 @@ class PlanTables:
         tables: list[tuple[int, Sequence[Sequence[int]]]] = [
             (Z.PLAN_STEPS, self.steps),
             (Z.PLAN_LIST, [self.lists]),
-            (Z.PLAN_FAST, self.fast),
+            (Z.PLAN_COMPARISONS, self.fast),
             (Z.PLAN_CHECKS, self.tests),
-            (Z.PLAN_ABSENCES, self.lacks),
-            (Z.PLAN_SEVERAL, self.several),
+            (Z.PLAN_SINGLE_ABSENCES, self.lacks),
+            (Z.PLAN_JOINT_ABSENCES, self.several),
             (Z.PLAN_CHILDREN, [self.children]),
             (Z.PLAN_ACCEPT, [self.accepts]),
             (Z.PLAN_ALTERNATIVES, self.choices),

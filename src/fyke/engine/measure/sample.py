@@ -12,7 +12,6 @@ from fyke.engine.input.encode import encode
 from fyke.engine.input.order import Ordered, order_rows, times
 from fyke.engine.input.prepare import prepare
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.lazy.tables import find_candidates
 from fyke.engine.measure.selectivity import Sample, draw_selectivities, in_windows, reach_of_rows
 from fyke.engine.tree.tables import RowKeys
@@ -75,7 +74,7 @@ def measure_ordered(engine: Engine, ordered: Ordered, scale: float = 1.0) -> Sta
     keys = RowKeys(data)
     for alternative, program in zip(pushed.alternatives, engine.programs, strict=True):
         selectivities |= draw_selectivities(alternative, program, sample, pushed.texts, keys)
-    held = reach[Z.REACH_END, : table.num_rows] - np.arange(table.num_rows)
+    held = reach[L.REACH_END, : table.num_rows] - np.arange(table.num_rows)
     return Statistics(rates, selectivities, scale * float(held.mean()), table.num_rows)
 
 

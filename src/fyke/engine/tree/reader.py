@@ -17,7 +17,6 @@ from fyke.engine.automaton.call import Feed
 from fyke.engine.conditions.program import Program
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import NUMBER, Array, Data
-from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.tree import layout as T
 from fyke.engine.lazy.tables import Candidates, find_candidates
 from fyke.engine.matchset import MatchSet, concat
@@ -106,7 +105,7 @@ class TreeReader:
         if len(feed.segments) == 0:
             return _LEAST_CHUNK
         begin, end = int(feed.segments[0, 1]), int(feed.segments[0, 2])
-        held = int(reach[Z.REACH_END, begin]) - begin if begin < end else 0
+        held = int(reach[L.REACH_END, begin]) - begin if begin < end else 0
         return max(_LEAST_CHUNK, _CHUNK_WINDOWS * held)
 
     def _search(

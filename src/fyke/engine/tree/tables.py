@@ -38,11 +38,11 @@ class RowKeys:
             keys, everything = np.empty(rows, np.int64), np.arange(rows)
             if store == "f":
                 gather_floats(
-                    self.data.cols_f[column], self.data.valid_f[column], everything, T.NULL_KEY, keys
+                    self.data.cols_f[column], self.data.valid_f[column], everything, L.NULL_KEY, keys
                 )
             else:
                 gather_integers(
-                    self._integers()[column], self.data.valid_i[column], everything, T.NULL_KEY, keys
+                    self._integers()[column], self.data.valid_i[column], everything, L.NULL_KEY, keys
                 )
             self.parts.append(keys)
             self.joined = None
@@ -52,7 +52,7 @@ class RowKeys:
         """Return the integer columns, as ranks if the smallest integer, which stands for null, is a value."""
         if self.integers is None:
             columns = self.data.cols_i
-            if columns.size and int(columns.min()) == T.NULL_KEY:
+            if columns.size and int(columns.min()) == L.NULL_KEY:
                 columns = np.unique(columns, return_inverse=True)[1].reshape(columns.shape).astype(np.int64)
             self.integers = columns
         return self.integers
@@ -212,7 +212,7 @@ class TreeTables:
         quick = [(k, quick_of(self.program, k)) for k in crossing]
         fast = [self._sided(each, u) for _, each in quick if each is not None]
         fast.sort(key=lambda each: (each.operator != 0, each.operator == 1))
-        node[T.NODE_QUICK : T.NODE_QUICK + 2] = self._quick(fast, u, v)
+        node[T.NODE_COMPARISONS : T.NODE_COMPARISONS + 2] = self._quick(fast, u, v)
         node[T.NODE_TESTS : T.NODE_TESTS + 2] = self._tests([k for k, each in quick if each is None])
         equal = [each for each in fast if each.operator == 0]
         node[T.NODE_HASHED] = len(equal)
@@ -357,7 +357,7 @@ class TreeTables:
             T.TREE_VARIABLES: self.vars,
             T.TREE_PAIRS: self.pairs,
             T.TREE_APART: self.apart,
-            T.TREE_QUICK: self.quick,
+            T.TREE_COMPARISONS: self.quick,
             T.TREE_TESTS: self.tests,
             T.TREE_NEEDS: self.needs,
             T.TREE_KEYS: self.key_rows,
