@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fyke.engine.automaton.program import AutomatonProgram
 from fyke.engine.automaton.saved_runs import SavedRuns, numbered_states, save_runs
+from fyke.engine.conditions.arrays import condition_arrays
 from fyke.engine.counters import Counters
 from fyke.engine.feed import Feed
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arena import make_world, pack_world
 from fyke.engine.kernels.arrays import BINDING_BYTES, NUMBER, Array, Data, Matches, Runs
+from fyke.engine.kernels.automaton.arena import AutomatonArena
 from fyke.engine.kernels.automaton.backtrack import run_backtrack
 from fyke.engine.kernels.automaton.breadth_first import run_automaton
 from fyke.engine.kernels.automaton.graphs import GRAPH_SIZE, write_graphs
@@ -98,69 +97,61 @@ class AutomatonCall:
             np.zeros((count, self.program.run_floats), np.float64),
         )
 
-    def world(self, segments: Array, matches: Matches) -> Any:
-        """Return everything the kernels work on, as they want it.
-
-        The arrays must be kept alive by the caller while a kernel runs: ``self`` does.
-        """
-        variables, depth = len(self.program.everything), self.program.compiler.depth + 1
-        numbers, reals = self.program.run_integers, self.program.run_floats
+    def _arena(self, segments: Array) -> AutomatonArena:
+        """Return everything the kernels work on."""
         limits = self.limits
         bounds = np.array([limits.runs, self.most_nodes, limits.steps, limits.matches], np.int64)
-        self.held = make_world(
-            self.code, self.constants, *self.data, *self.runs, self.nodes, *self.loaded, *self.saved,
-            *matches, np.ascontiguousarray(segments), self.cursor, bounds,
-            slots=np.zeros(4 * variables, np.int64),
-            lengths=np.zeros(variables, np.int64),
-            stack_i=np.zeros(depth, np.int64),
-            stack_f=np.zeros(depth, np.float64),
-            nulls=np.zeros(depth, np.uint8),
-            elements=np.zeros(self.longest, np.int64),
-            bounds=np.zeros(variables + 1, np.int64),
-            fill=np.zeros(variables + 1, np.int64),
-            places=np.zeros(variables + 1, np.int64),
-            before_i=np.zeros(numbers, np.int64),
-            before_f=np.zeros(reals, np.float64),
-            after_i=np.zeros(numbers, np.int64),
-            after_f=np.zeros(reals, np.float64),
-            kept_slots=np.zeros(4 * variables, np.int64),
-            kept_lengths=np.zeros(variables, np.int64),
+        self.held = AutomatonArena(
+            **condition_arrays(self.program, self.code, self.constants, self.data, self.longest),
+            segments=np.ascontiguousarray(segments),
+            cursor=self.cursor,
+            limits=bounds,
+            out_positions=self.matches.positions,
+            out_variables=self.matches.variables,
+            offsets=self.matches.offsets,
+            runs_i=self.runs.integers,
+            runs_f=self.runs.floats,
+            nodes=self.nodes,
+            loaded_i=self.loaded.integers,
+            loaded_f=self.loaded.floats,
+            saved_i=self.saved.integers,
+            saved_f=self.saved.floats,
             heads=self.heads,
             path=self.path,
             branches=self.branches,
             seen=np.full(_power_of_two(2 * len(self.runs.integers)), -1, np.int64),
-            ahead=np.zeros(variables, np.int64),
-        )  # fmt: skip
-        return pack_world(self.held)
+            ahead=np.zeros(len(self.program.everything), np.int64),
+        )
+        return self.held
 
     def run(self, feed: Feed, before: SavedRuns) -> tuple[MatchSet, SavedRuns]:
         """Read the events of a feed, starting from saved runs; return matches and the runs to save."""
         self.segments = feed.segments.copy()
         self._load(before)
         self.cursor[L.CURSOR_EVENT] = -1
-        world = self.world(self.segments, self.matches)
+        arena = self._arena(self.segments)
         while True:
-            status = self._search(world, feed)
-            world = self._write(world)
+            status = self._search(arena, feed)
+            arena = self._write(arena)
             if status == L.DONE:
                 break
             if self._provide(status):
-                world = self.world(self.segments, self.matches)
+                arena = self._arena(self.segments)
         # A robust search reads an event when its window has passed; others read all that are complete.
         self.read_to = self.segments[:, 1] if self.program.search == "robust" else None
         return self._finish()
 
-    def _search(self, world: Any, feed: Feed) -> int:
+    def _search(self, arena: AutomatonArena, feed: Feed) -> int:
         if self.program.search == "breadth_first":
-            return int(run_automaton(world, feed.flush, feed.now))
-        return int(run_backtrack(world, feed.flush, feed.now, self.program.search == "robust"))
+            return int(run_automaton(arena, feed.flush, feed.now))
+        return int(run_backtrack(arena, feed.flush, feed.now, self.program.search == "robust"))
 
-    def _write(self, world: Any) -> Any:
-        """Read the matches noted so far out of the buffer; return the world, grown where it had to be."""
+    def _write(self, arena: AutomatonArena) -> AutomatonArena:
+        """Read the matches noted so far out of the buffer; return the arena, grown where it had to be."""
         if self.compressed:
-            self._write_graphs(world)
-            return world
-        while (status := write_matches(world)) != L.DONE:
+            self._write_graphs(arena)
+            return arena
+        while (status := write_matches(arena)) != L.DONE:
             head = self.nodes[self.heads[self.cursor[L.CURSOR_HEAD]]]
             if status == L.LIMIT_MATCHES:
                 raise LimitReached("matches", int(head[L.NODE_EVENT]))
@@ -172,10 +163,10 @@ class AutomatonCall:
                 self.matches = _room_for(
                     min(2 * len(self.matches.positions), _PIECE), int(head[L.NODE_DEPTH])
                 )
-            world = self.world(self.segments, self.matches)
-        return world
+            arena = self._arena(self.segments)
+        return arena
 
-    def _write_graphs(self, world: Any) -> None:
+    def _write_graphs(self, arena: AutomatonArena) -> None:
         """Take the matches noted so far out of the buffer as graphs."""
         used = int(self.cursor[L.CURSOR_NODES])
         marks, ways = np.zeros(used, np.int64), np.zeros(used, np.int64)
@@ -184,7 +175,7 @@ class AutomatonCall:
             nodes = np.empty((max(4 * used, _FOUND), GRAPH_SIZE), np.int64)
             lasts, rows = np.empty(noted, np.int64), np.empty((noted, 4), np.int64)
             filled = np.zeros(2, np.int64)
-            count = write_graphs(world, marks, ways, nodes, lasts, rows, filled)
+            count = write_graphs(arena, marks, ways, nodes, lasts, rows, filled)
             rows = rows[:count]
             self.graphs.append(
                 GraphSet(

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fyke.engine.candidates.candidates import Candidates
+from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.candidates.candidates import gather_floats, gather_integers
-from fyke.engine.kernels.lazy import layout as Z
 
 ALL_ROWS = -1
 
@@ -69,15 +69,15 @@ class Keys:
         data, number = self.candidates.data, column.number
         positions = np.arange(len(keys)) if column.role == ALL_ROWS else self.candidates.of(column.role)
         if column.store == "f":
-            gather_floats(data.cols_f[number], data.valid_f[number], positions, Z.NULL_KEY, keys)
+            gather_floats(data.cols_f[number], data.valid_f[number], positions, L.NULL_KEY, keys)
         else:
-            gather_integers(self._whole()[number], data.valid_i[number], positions, Z.NULL_KEY, keys)
+            gather_integers(self._whole()[number], data.valid_i[number], positions, L.NULL_KEY, keys)
 
     def _whole(self) -> Array:
         """Return the integer columns, as ranks if the smallest integer, which stands for null, is a value."""
         if self._integers is None:
             columns = self.candidates.data.cols_i
-            if columns.size and int(columns.min()) == Z.NULL_KEY:
+            if columns.size and int(columns.min()) == L.NULL_KEY:
                 columns = np.unique(columns, return_inverse=True)[1].reshape(columns.shape).astype(np.int64)
             self._integers = columns
         return self._integers

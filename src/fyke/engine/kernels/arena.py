@@ -1,191 +1,129 @@
 """All arrays of a kernel call behind one pointer.
 
 Numba passes arrays by value, ten machine words each, and counts references to them: with two dozen
-arrays that costs several times the work of the inner loops.  So kernels get a *world*, one pointer to
-a block of addresses and sizes; ``w.events[row, position]`` reads through it.  The types below make
-that syntax mean the same as on NumPy arrays, so that without the compiler, and with bounds checks, a
-world is simply a tuple of arrays (:class:`World`).
+arrays that costs several times the work of the inner loops.  So kernels get an *arena*, one pointer to
+a block of addresses and sizes; ``w.events[row, position]`` reads through it.  Without the compiler an arena
+is an object with arrays.
+
+To Numba a field is a *row* of values or *rows* of equal width: an address with sizes, without a reference
+count.  Types and code stand here directly, not as overloads, each of which Numba would compile as a
+function.  With checked bounds an index outside of a field is an IndexError; none counts from the end.
+
+Each engine declares an arena of its own.  It begins with the fields of the class it extends, so that a
+kernel of the shared rooms, which asks for that class, takes every engine's arena for one and is compiled
+once.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import numpy as np
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, overload_attribute, register_model
+from numba.core.imputils import lower_builtin, lower_cast, lower_getattr_generic
+from numba.core.typeconv.castgraph import Conversion
+from numba.core.typing.templates import (
+    AbstractTemplate,
+    AttributeTemplate,
+    infer_getattr,
+    infer_global,
+    signature,
+)
+from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 from numba.np.numpy_support import from_dtype
 
-from fyke.engine.kernels.arrays import NUMBER
-from fyke.engine.kernels.jit import BOUNDSCHECK, ENABLED, jit
+from fyke.engine.kernels.arrays import NUMBER, Array
+from fyke.engine.kernels.jit import BOUNDSCHECK
 
-Array = np.ndarray[Any, Any]
-POINTERS = ENABLED and not BOUNDSCHECK
+# What a field is: the type of its values and the number of its dimensions.
+Integers = Annotated[Array, np.int64, 1]
+Floats = Annotated[Array, np.float64, 1]
+Numbers = Annotated[Array, NUMBER, 1]
+Bytes = Annotated[Array, np.uint8, 1]
+IntegerRows = Annotated[Array, np.int64, 2]
+FloatRows = Annotated[Array, np.float64, 2]
+ByteRows = Annotated[Array, np.uint8, 2]
+
+WORDS = 3  # of a field in a block: address, rows (or values), columns
 
 
-class World(NamedTuple):
-    """The arrays of a kernel call.
+class Arena:
+    """The arrays of a kernel call, by the names of its fields; it keeps them alive, and every field is given.
 
-    Events are read only: ``events`` has the rows of ``layout.EVENT_*``; ``cols_i`` and ``cols_f`` a row
-    per derived column, with ``valid_*`` beside them; list columns are offsets in ``lists`` into
-    ``values``; ``addresses`` are those of user functions.  Runs are a row of integers and a row of
-    floats each; ``nodes`` (``layout.NODE_*``) are their bindings; ``loaded`` came with the state,
-    ``saved`` go into it.  Matches are noted in ``heads`` and leave through ``out_positions``,
-    ``out_variables`` and ``offsets``.  What follows ``limits`` is scratch: the stack of a condition, the
-    elements of one substitution, the path of one match, the runs ``seen`` by hash, the events ``ahead``.
-    From ``plan`` on it is what the lazy engines need, from ``tree`` on what join trees need.  Tallies
-    follow, then the stack of a lazy search for an absence: bound and ``added`` events, ``frames``, and its
-    ``budget`` of rows; ``fits`` are places of candidates for the last variable of a lazy search.
+    ``address`` is that of the block that compiled kernels read: three words a field, in the order in which
+    the fields are declared.
     """
 
-    program: Array
-    constants: Array
-    events: Array
-    cols_i: Array
-    cols_f: Array
-    valid_i: Array
-    valid_f: Array
-    lists: Array
-    values: Array
+    fields: ClassVar[dict[str, tuple[Any, int]]] = {}  # type and dimensions; (kind of arena, 0) for arenas
+    address: int
+
+    def __init_subclass__(cls) -> None:
+        """Collect the fields, those of the class it extends first."""
+        hints = get_type_hints(cls, include_extras=True)
+        cls.fields = {**cls.fields, **{name: hints[name].__metadata__ for name in cls.__annotations__}}
+
+    def __init__(self, **arrays: Any) -> None:
+        if arrays.keys() != self.fields.keys():
+            wrong = sorted(arrays.keys() ^ self.fields.keys())
+            raise TypeError(f"{type(self).__name__}: {', '.join(wrong)} missing or unknown")
+        words = [word for name, kind in self.fields.items() for word in _words(name, kind, arrays[name])]
+        self._block = np.array(words, np.int64)
+        self.address = self._block.ctypes.data
+        self.__dict__.update(arrays)
+
+
+class Arenas(tuple[Arena, ...]):
+    """Several arenas as one field of another."""
+
     addresses: Array
-    runs_i: Array
-    runs_f: Array
-    nodes: Array
-    loaded_i: Array
-    loaded_f: Array
-    saved_i: Array
-    saved_f: Array
-    out_positions: Array
-    out_variables: Array
-    offsets: Array
-    segments: Array
-    cursor: Array
-    limits: Array
-    slots: Array
-    lengths: Array
-    stack_i: Array
-    stack_f: Array
-    nulls: Array
-    elements: Array
-    bounds: Array
-    fill: Array
-    places: Array
-    before_i: Array
-    before_f: Array
-    after_i: Array
-    after_f: Array
-    kept_slots: Array
-    kept_lengths: Array
-    heads: Array
-    path: Array
-    branches: Array
-    seen: Array
-    ahead: Array
-    plan: Array
-    candidates: Array
-    ranks: Array
-    keys: Array
-    entries: Array
-    index_heads: Array
-    reach: Array
-    levels: Array
-    intervals: Array
-    chosen: Array
-    prefix: Array
-    kept_i: Array
-    kept_f: Array
-    out_alternative: Array
-    counts: Array
-    tree: Array
-    buffers: Array
-    rows: Array
-    buckets: Array
-    observed: Array
-    subset_i: Array
-    subset_f: Array
-    values_i: Array
-    values_f: Array
-    values_ok: Array
-    tally_i: Array
-    tally_f: Array
-    added: Array
-    frames: Array
-    budget: Array
-    fits: Array
+
+    def __new__(cls, arenas: Sequence[Arena]) -> Arenas:
+        """Collect their addresses."""
+        made = super().__new__(cls, arenas)
+        made.addresses = np.array([each.address for each in arenas], np.int64)
+        return made
 
 
-_FLOATS = {
-    "constants", "cols_f", "values", "runs_f", "loaded_f", "saved_f", "stack_f", "before_f", "after_f",
-    "kept_f", "subset_f", "values_f", "tally_f",
-}  # fmt: skip
-_NUMBERS = {"out_variables", "out_alternative"}
-_BYTES = {"valid_i", "valid_f", "nulls", "values_ok"}
-_FLAT = {
-    "program", "constants", "values", "addresses", "offsets", "cursor", "limits", "slots", "lengths",
-    "stack_i", "stack_f", "nulls", "elements", "bounds", "fill", "places", "before_i", "before_f", "after_i",
-    "after_f", "kept_slots", "kept_lengths", "heads", "path", "branches", "seen", "ahead", "plan",
-    "candidates", "keys", "entries", "chosen", "prefix", "out_positions", "out_variables",
-    "out_alternative", "counts", "tree", "rows", "buckets", "budget",
-    "fits",
-}  # fmt: skip
-
-
-def _dtype(name: str) -> Any:
-    if name in _FLOATS:
-        return np.float64
-    return np.uint8 if name in _BYTES else NUMBER if name in _NUMBERS else np.int64
-
-
-def _nothing(name: str) -> Array:
-    return np.zeros(1 if name in _FLAT else (1, 1), _dtype(name))
-
-
-def _address(name: str, array: Array) -> tuple[int, int, int]:
+def _words(name: str, kind: tuple[Any, int], array: Any) -> tuple[int, int, int]:
     """Return where an array is, and how many rows and columns it has."""
+    if isinstance(array, Arenas):
+        array = array.addresses
+    else:
+        assert (array.dtype, array.ndim) == kind, name
     assert array.flags.c_contiguous, name
-    assert array.dtype == _dtype(name), name
     return array.ctypes.data, array.shape[0], array.shape[-1]
 
 
-# What a kernel does not use: arrays of no meaning, the same ones for all calls.
-_NOTHING = {name: _nothing(name) for name in World._fields}
-_NOWHERE = np.array([_address(name, array) for name, array in _NOTHING.items()], np.int64)
+# --- arenas as Numba types ----------------------------------------------------------------------
 
 
-def make_world(*first: Array, **others: Array) -> World:
-    """Return a world of the ``first`` fields and ``others``; the rest has no meaning."""
-    given = dict(zip(World._fields, first, strict=False))
-    return World(**{**_NOTHING, **given, **others})
+class ArenaType(types.Type):
+    """An arena of one kind."""
+
+    def __init__(self, arena: type[Arena]) -> None:
+        self.arena = arena
+        super().__init__(name=arena.__name__)
+
+    def can_convert_to(self, typing_context: Any, other: Any) -> Any:
+        """Take an arena for one of the kind it extends."""
+        if isinstance(other, ArenaType) and issubclass(self.arena, other.arena):
+            return Conversion.safe
+        return None
 
 
-def pack_world(world: World) -> Any:
-    """Return what kernels are called with: the block of addresses, or the arrays themselves."""
-    if not POINTERS:
-        return world
-    block = _NOWHERE.copy()
-    for row, (name, array) in enumerate(zip(World._fields, world, strict=True)):
-        if array is not _NOTHING[name]:
-            block[row] = _address(name, array)
-    return block
+class ArenasType(types.Type):
+    """Several arenas of one kind."""
 
-
-def pack_worlds(packed: Sequence[Any]) -> Any:
-    """Return several packed worlds as one argument of a kernel, which enters the k-th of them."""
-    return np.stack(packed) if POINTERS else tuple(packed)
-
-
-class WorldType(types.Type):
-    """The Numba type of a world: a pointer to its block."""
-
-    def __init__(self) -> None:
-        super().__init__(name="World")
+    def __init__(self, arena: type[Arena]) -> None:
+        self.arena = arena
+        super().__init__(name=f"Arenas({arena.__name__})")
 
 
 class RowType(types.Type):
-    """A run of values in memory, without a reference count."""
+    """Values side by side in memory."""
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
@@ -193,27 +131,23 @@ class RowType(types.Type):
 
 
 class RowsType(types.Type):
-    """Rows of equal width in memory, without a reference count."""
+    """Rows of equal width in memory."""
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
         super().__init__(name=f"Rows({dtype})")
 
 
-@register_model(WorldType)
-class _WorldModel(models.OpaqueModel):
+@register_model(ArenaType)
+class _ArenaModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind)
-        self._be_type = cgutils.intp_t.as_pointer()
+        super().__init__(manager, kind, cgutils.intp_t.as_pointer())
 
-    def get_value_type(self) -> Any:
-        return self._be_type
 
-    def get_data_type(self) -> Any:
-        return self._be_type
-
-    def get_argument_type(self) -> Any:
-        return self._be_type
+@register_model(ArenasType)
+class _ArenasModel(models.StructModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, [("data", types.CPointer(types.intp)), ("size", types.intp)])
 
 
 @register_model(RowType)
@@ -229,136 +163,166 @@ class _RowsModel(models.StructModel):
         super().__init__(manager, kind, members)
 
 
-_WORLD = WorldType()
+# --- arenas ---------------------------------------------------------------------------------------
 
 
-def _enter(typing_context: Any, block: Any) -> Any:
-    """Take the address of a block as a world."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, value=values[0]).data
-
-    return _WORLD(block), generate
+@typeof_impl.register(Arena)
+def _typeof_arena(arena: Arena, context: Any) -> ArenaType:
+    return ArenaType(type(arena))
 
 
-def _light(typing_context: Any, array: Any) -> Any:
-    """Return a one-dimensional array as a row without a reference count; the caller keeps it alive."""
-    kind = RowType(array.dtype)
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        source = context.make_array(signature.args[0])(context, builder, value=values[0])
-        row = cgutils.create_struct_proxy(kind)(context, builder)
-        row.data, row.size = source.data, source.nitems
-        return row._getvalue()
-
-    return kind(array), generate
+@unbox(ArenaType)
+def _unbox_arena(kind: Any, obj: Any, c: Any) -> NativeValue:
+    address = c.pyapi.object_getattr_string(obj, "address")
+    pointer = c.builder.inttoptr(c.pyapi.long_as_ulonglong(address), cgutils.intp_t.as_pointer())
+    c.pyapi.decref(address)
+    return NativeValue(pointer, is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
 
 
-def _itself(thing: Any) -> Any:
-    return thing
+@lower_cast(ArenaType, ArenaType)
+def _take_for(context: Any, builder: Any, source: Any, target: Any, value: Any) -> Any:
+    return value
 
 
-enter: Any = intrinsic(_enter) if POINTERS else _itself
-light: Any = intrinsic(_light) if POINTERS else _itself
-if ENABLED and BOUNDSCHECK:
-    enter = light = jit(_itself)
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = ArenaType
+
+    def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
+        if name not in kind.arena.fields:
+            return None
+        dtype, dimensions = kind.arena.fields[name]
+        if dimensions == 0:
+            return ArenasType(dtype)
+        return (RowType if dimensions == 1 else RowsType)(from_dtype(np.dtype(dtype)))
 
 
-def _reader(number: int, kind: Any) -> Any:
-    """Make the intrinsic that reads field ``number`` of a world as a row or as rows."""
-
-    @intrinsic
-    def read(typing_context: Any, world: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            words = [builder.load(builder.gep(values[0], [cgutils.intp_t(3 * number + k)])) for k in range(3)]
-            found = cgutils.create_struct_proxy(kind)(context, builder)
-            found.data = builder.inttoptr(words[0], context.get_value_type(types.CPointer(kind.dtype)))
-            found.size = words[1]
-            if isinstance(kind, RowsType):
-                found.width = words[2]
-            return found._getvalue()
-
-        return kind(world), generate
-
-    return read
+@lower_getattr_generic(ArenaType)
+def _read_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+    number = list(kind.arena.fields).index(name)
+    field = context.typing_context.resolve_getattr(kind, name)
+    words = [builder.load(builder.gep(value, [cgutils.intp_t(WORDS * number + k)])) for k in range(WORDS)]
+    found = cgutils.create_struct_proxy(field)(context, builder)
+    dtype = types.intp if isinstance(field, ArenasType) else field.dtype
+    found.data = builder.inttoptr(words[0], context.get_value_type(types.CPointer(dtype)))
+    found.size = words[1]
+    if isinstance(field, RowsType):
+        found.width = words[2]
+    return found._getvalue()
 
 
-def _define_field(number: int, name: str) -> None:
-    dtype = from_dtype(np.dtype(_dtype(name)))
-    read = _reader(number, RowType(dtype) if name in _FLAT else RowsType(dtype))
-
-    @overload_attribute(WorldType, name)
-    def attribute(world):
-        return lambda world: read(world)
+# --- rows -----------------------------------------------------------------------------------------
 
 
-for _number, _name in enumerate(World._fields):
-    _define_field(_number, _name)
+def _is_pair(index: Any) -> bool:
+    return isinstance(index, types.BaseTuple) and len(index) == 2
 
 
-@intrinsic
-def _element(typing_context: Any, row: Any, index: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        source = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=values[0])
-        return builder.load(builder.gep(source.data, [values[1]]))
-
-    return row.dtype(row, types.intp), generate
+_PAIR = types.UniTuple(types.intp, 2)
 
 
-@intrinsic
-def _set_element(typing_context: Any, row: Any, index: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        target = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=values[0])
-        builder.store(values[2], builder.gep(target.data, [values[1]]))
-        return context.get_dummy_value()
-
-    return types.void(row, types.intp, row.dtype), generate
-
-
-@intrinsic
-def _row(typing_context: Any, rows: Any, index: Any) -> Any:
-    kind = RowType(rows.dtype)
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        source = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=values[0])
-        row = cgutils.create_struct_proxy(kind)(context, builder)
-        row.data = builder.gep(source.data, [builder.mul(values[1], source.width)])
-        row.size = source.width
-        return row._getvalue()
-
-    return kind(rows, types.intp), generate
+@infer_global(operator.getitem)
+class _GetItem(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        rows, index = args
+        if isinstance(rows, ArenasType):
+            return signature(ArenaType(rows.arena), rows, types.intp)
+        if isinstance(rows, RowType):
+            return signature(rows.dtype, rows, types.intp)
+        if isinstance(rows, RowsType):
+            if _is_pair(index):
+                return signature(rows.dtype, rows, _PAIR)
+            return signature(RowType(rows.dtype), rows, types.intp)
+        return None
 
 
-@intrinsic
-def _size(typing_context: Any, rows: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return cgutils.create_struct_proxy(signature.args[0])(context, builder, value=values[0]).size
-
-    return types.intp(rows), generate
-
-
-@overload(operator.getitem)
-def _get_item(rows, index):
-    if isinstance(rows, RowType):
-        return lambda rows, index: _element(rows, index)
-    if isinstance(rows, RowsType) and isinstance(index, types.BaseTuple):
-        return lambda rows, index: _element(_row(rows, index[0]), index[1])
-    if isinstance(rows, RowsType):
-        return lambda rows, index: _row(rows, index)
-    return None
+@infer_global(operator.setitem)
+class _SetItem(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        rows, index, _ = args
+        if isinstance(rows, RowType):
+            return signature(types.none, rows, types.intp, rows.dtype)
+        if isinstance(rows, RowsType) and _is_pair(index):
+            return signature(types.none, rows, _PAIR, rows.dtype)
+        return None
 
 
-@overload(operator.setitem)
-def _set_item(rows, index, value):
-    if isinstance(rows, RowType):
-        return lambda rows, index, value: _set_element(rows, index, value)
-    if isinstance(rows, RowsType) and isinstance(index, types.BaseTuple):
-        return lambda rows, index, value: _set_element(_row(rows, index[0]), index[1], value)
-    return None
+@infer_global(len)
+class _Len(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], (RowType, RowsType, ArenasType)):
+            return signature(types.intp, *args)
+        return None
 
 
-@overload(len)
-def _length(rows):
-    if isinstance(rows, (RowType, RowsType)):
-        return lambda rows: _size(rows)
-    return None
+def _check(context: Any, builder: Any, index: Any, size: Any) -> None:
+    if BOUNDSCHECK:
+        outside = builder.icmp_unsigned(">=", index, size)
+        with builder.if_then(outside, likely=False):
+            context.call_conv.return_user_exc(builder, IndexError, ("an index of an arena is out of bounds",))
+
+
+def _struct(context: Any, builder: Any, kind: Any, value: Any = None) -> Any:
+    return cgutils.create_struct_proxy(kind)(context, builder, value=value)
+
+
+def _value_at(context: Any, builder: Any, kind: Any, rows: Any, index: Any) -> Any:
+    """Return the address of a value of a row."""
+    source = _struct(context, builder, kind, rows)
+    _check(context, builder, index, source.size)
+    return builder.gep(source.data, [index], inbounds=True)
+
+
+def _pair_at(context: Any, builder: Any, kind: Any, rows: Any, index: Any) -> Any:
+    """Return the address of a value of rows."""
+    source = _struct(context, builder, kind, rows)
+    row, column = (builder.extract_value(index, k) for k in range(2))
+    _check(context, builder, row, source.size)
+    _check(context, builder, column, source.width)
+    begin = builder.gep(source.data, [builder.mul(row, source.width)])
+    return builder.gep(begin, [column])
+
+
+@lower_builtin(operator.getitem, RowType, types.intp)
+def _get_value(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.load(_value_at(context, builder, sig.args[0], *args))
+
+
+@lower_builtin(operator.setitem, RowType, types.intp, types.Any)
+def _set_value(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    builder.store(args[2], _value_at(context, builder, sig.args[0], args[0], args[1]))
+    return context.get_dummy_value()
+
+
+@lower_builtin(operator.getitem, RowsType, types.UniTuple)
+def _get_of_pair(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.load(_pair_at(context, builder, sig.args[0], *args))
+
+
+@lower_builtin(operator.setitem, RowsType, types.UniTuple, types.Any)
+def _set_of_pair(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    builder.store(args[2], _pair_at(context, builder, sig.args[0], args[0], args[1]))
+    return context.get_dummy_value()
+
+
+@lower_builtin(operator.getitem, RowsType, types.intp)
+def _get_row(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    source = _struct(context, builder, sig.args[0], args[0])
+    _check(context, builder, args[1], source.size)
+    row = _struct(context, builder, sig.return_type)
+    row.data = builder.gep(source.data, [builder.mul(args[1], source.width)])
+    row.size = source.width
+    return row._getvalue()
+
+
+@lower_builtin(operator.getitem, ArenasType, types.intp)
+def _get_arena(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    address = builder.load(_value_at(context, builder, sig.args[0], *args))
+    return builder.inttoptr(address, cgutils.intp_t.as_pointer())
+
+
+@lower_builtin(len, RowType)
+@lower_builtin(len, RowsType)
+@lower_builtin(len, ArenasType)
+def _get_length(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return _struct(context, builder, sig.args[0], args[0]).size

@@ -1,4 +1,4 @@
-"""Bundles of arrays on the host's side; a call puts them together into a world."""
+"""Bundles of arrays on the host's side; a call puts them together into an arena."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BINDING_BYTES = 8 + np.dtype(NUMBER).itemsize  # a position and the number of a 
 
 
 class Data(NamedTuple):
-    """The events of a call, read only; see :class:`fyke.engine.kernels.arena.World`."""
+    """The events of a call, read only; see :class:`fyke.engine.kernels.conditions.arena.ConditionArena`."""
 
     events: Array
     cols_i: Array

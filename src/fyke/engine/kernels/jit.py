@@ -19,8 +19,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
 from numba.core.caching import IndexDataCacheFile
+from numba.core.registry import CPUDispatcher
 
 try:
     import fcntl
@@ -66,16 +66,45 @@ def digest_of_sources(module: str) -> str:
     return digest.hexdigest()
 
 
+class _Kernel(CPUDispatcher):
+    """A compiled function that takes an arena for the kind that its annotations ask for."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Let all arenas of one kind, whatever they extend it by, share one compilation."""
+        return super().get_call_template(
+            tuple(map(self._narrowed, self.py_func.__code__.co_varnames, args)), kws
+        )
+
+    def _narrowed(self, name: str, kind: Any) -> Any:
+        asked = self.py_func.__globals__.get(self.py_func.__annotations__.get(name, ""))
+        return kind if asked is None else type(kind)(asked)
+
+
+def _compiled(function: Function, **options: Any) -> Any:
+    options |= {"nopython": True, "boundscheck": BOUNDSCHECK, "error_model": "numpy"}
+    return _Kernel(function, targetoptions=options)
+
+
 def jit(function: Function) -> Function:
-    """Compile a kernel on its first call; the result is cached on disk.
+    """Compile a function that only kernels call: it is compiled into each :func:`entry` that needs it."""
+    return (
+        cast(Function, _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+        if ENABLED
+        else function
+    )
+
+
+def entry(function: Function) -> Function:
+    """Compile a kernel that Python calls, on its first call; the result is cached on disk.
 
     Numba takes a cached kernel for current if its own file has not changed, though it has those of
     other files compiled into it.  Here the sources of all of them name the cache.
     """
     if not ENABLED:
         return function
-    compiled: Any = numba.njit(function, cache=not BOUNDSCHECK, boundscheck=BOUNDSCHECK, error_model="numpy")
+    compiled = _compiled(function, no_cfunc_wrapper=True)
     if not BOUNDSCHECK:
+        compiled.enable_caching()
         cache, sources = compiled._cache, digest_of_sources(function.__module__)
         base = f"{cache._impl.filename_base}-{sources}"
         cache._cache_file = IndexDataCacheFile(cache._cache_path, base, sources)

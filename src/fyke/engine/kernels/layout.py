@@ -157,6 +157,16 @@ EVENT_INDEX = 5  # number of the event within its partition, for WITHIN n EVENTS
 EVENT_SEGMENT = 6  # number of its partition
 EVENT_SIZE = 7
 
+# --- reach: how far rows reach by order and by window -------------------------------------------
+REACH_BEFORE = 0  # every row before it is in front of this place
+REACH_AFTER = 1  # every row after it is at this place or behind
+REACH_FIRST = 2  # the first row that fits into a window with it
+REACH_END = 3  # behind the last row that fits into a window with it
+REACH_SIZE = 4
+
+# --- keys: attributes as integers that compare as the attributes do --------------------------------
+NULL_KEY = -(2**63)
+
 # --- instructions ----------------------------------------------------------------------------
 LOAD_I, LOAD_F, CONST_I, CONST_F, NULL = 0, 1, 2, 3, 4
 ACC_LOAD_I, ACC_LOAD_F, ACC_AVERAGE, ACC_DEVIATION, ACC_ELEMENT_I, ACC_ELEMENT_F, LENGTH = (
@@ -208,40 +218,43 @@ LIMIT_STEPS = 8
 NEED_SCRATCH = 9
 LIMIT_MATCHES = 10
 
-# --- cursor: where a kernel call goes on ----------------------------------------------------------
+# --- cursor: where a kernel call goes on, and what it has counted; this part is the same for all engines ---
 CURSOR_SEGMENT = 0
-CURSOR_EVENT = 1  # -1: the segment is not entered yet
-CURSOR_RUN = 2
-CURSOR_LIVE = 3  # runs alive
-CURSOR_BEFORE = 4  # runs alive before this event (those it has created come after)
-CURSOR_NODES = 5
-CURSOR_MATCHES = 6
-CURSOR_BINDINGS = 7  # length of the output
-CURSOR_DETAIL = 8  # the state that is needed
-CURSOR_STEPS = 9
-CURSOR_SAVED = 10  # runs saved for the next call
-CURSOR_LOADED = 11  # runs that came with the state
-CURSOR_EVALUATIONS = 12
-CURSOR_CREATED = 13
-CURSOR_PEAK = 14
-CURSOR_TRIED = 15  # steps of all partitions
-CURSOR_HEADS = 16  # matches noted
-CURSOR_HEAD = 17  # of them, the next to be written
-CURSOR_NODE = 18  # where its reading goes on; FRESH: at its head
-CURSOR_PATH = 19  # bindings of the path so far
-CURSOR_BRANCHES = 20  # histories put off
-CURSOR_COUNTED = 21  # matches of the partition
-CURSOR_COUNTED_OF = 22  # the partition
-CURSOR_MERGED = 23
-CURSOR_COMPARED = 24  # runs offered for merging since it was last worth it
-CURSOR_FRUITFUL = 25  # those of them that were merged
-CURSOR_RESTING = 26  # new runs to come before merging is tried again
-CURSOR_SKIPPED = 27  # starts that no candidate window allows
-CURSOR_REREAD = 28
-CURSOR_FURTHEST = 29  # backtracking: the first event not read yet
-CURSOR_NODES_PEAK = 30
-CURSOR_LAST_END = 31  # non_overlap: end of the last match of the partition
-CURSOR_MATCHED = 32  # non_overlap: 1 if a match has been found at this moment
-CURSOR_NOTED = 33  # non_overlap: 1 if a match has been noted at this event
-CURSOR_SIZE = 34
+CURSOR_STEPS = 1  # of the partition that is being read
+CURSOR_TRIED = 2  # steps of all partitions that have been read
+CURSOR_EVALUATIONS = 3
+CURSOR_MATCHES = 4
+CURSOR_BINDINGS = 5  # length of the output
+CURSOR_DETAIL = 6  # what a call that asks for more needs: a state, a node, a size
+CURSOR_OWN = 7  # what follows is each engine's own
+
+# --- cursor of the automaton ---------------------------------------------------------------------
+CURSOR_EVENT = CURSOR_OWN + 0  # -1: the segment is not entered yet
+CURSOR_RUN = CURSOR_OWN + 1
+CURSOR_LIVE = CURSOR_OWN + 2  # runs alive
+CURSOR_BEFORE = CURSOR_OWN + 3  # runs alive before this event (those it has created come after)
+CURSOR_NODES = CURSOR_OWN + 4
+CURSOR_SAVED = CURSOR_OWN + 5  # runs saved for the next call
+CURSOR_LOADED = CURSOR_OWN + 6  # runs that came with the state
+CURSOR_CREATED = CURSOR_OWN + 7
+CURSOR_PEAK = CURSOR_OWN + 8
+CURSOR_HEADS = CURSOR_OWN + 9  # matches noted
+CURSOR_HEAD = CURSOR_OWN + 10  # of them, the next to be written
+CURSOR_NODE = CURSOR_OWN + 11  # where its reading goes on; FRESH: at its head
+CURSOR_PATH = CURSOR_OWN + 12  # bindings of the path so far
+CURSOR_BRANCHES = CURSOR_OWN + 13  # histories put off
+CURSOR_COUNTED = CURSOR_OWN + 14  # matches of the partition
+CURSOR_COUNTED_OF = CURSOR_OWN + 15  # the partition
+CURSOR_MERGED = CURSOR_OWN + 16
+CURSOR_COMPARED = CURSOR_OWN + 17  # runs offered for merging since it was last worth it
+CURSOR_FRUITFUL = CURSOR_OWN + 18  # those of them that were merged
+CURSOR_RESTING = CURSOR_OWN + 19  # new runs to come before merging is tried again
+CURSOR_SKIPPED = CURSOR_OWN + 20  # starts that no candidate window allows
+CURSOR_REREAD = CURSOR_OWN + 21
+CURSOR_FURTHEST = CURSOR_OWN + 22  # backtracking: the first event not read yet
+CURSOR_NODES_PEAK = CURSOR_OWN + 23
+CURSOR_LAST_END = CURSOR_OWN + 24  # non_overlap: end of the last match of the partition
+CURSOR_MATCHED = CURSOR_OWN + 25  # non_overlap: 1 if a match has been found at this moment
+CURSOR_NOTED = CURSOR_OWN + 26  # non_overlap: 1 if a match has been noted at this event
+CURSOR_SIZE = CURSOR_OWN + 27
 FRESH = -2

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from fyke.engine.candidates.candidates import find_candidates
 from fyke.engine.candidates.keys import Keys
 from fyke.engine.candidates.reach import find_reach
+from fyke.engine.conditions.arrays import condition_arrays
 from fyke.engine.conditions.compiled import CompiledQuery
 from fyke.engine.conditions.program import Program
 from fyke.engine.counters import Counters
 from fyke.engine.feed import Feed
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arena import World, make_world, pack_world, pack_worlds
-from fyke.engine.kernels.arrays import NUMBER, Array, Data
+from fyke.engine.kernels.arena import Arenas
+from fyke.engine.kernels.arrays import NUMBER, Array
+from fyke.engine.kernels.conditions.arena import ConditionArena
 from fyke.engine.kernels.lazy import layout as Z
+from fyke.engine.kernels.lazy.arena import LazyArena
 from fyke.engine.kernels.lazy.search import run_lazy, run_lazy_counting
 from fyke.engine.kernels.lazy.subsets import BLOCKS
 from fyke.engine.kernels.selection.absence import FRAME_SIZE
@@ -26,7 +28,6 @@ from fyke.engine.lazy.tables import Indexes, PlanTables
 from fyke.engine.lazy.tally import TallyArrays
 from fyke.engine.limits import LimitReached
 from fyke.engine.matchset import MatchSet
-from fyke.engine.selection.absences import AbsenceArena
 from fyke.engine.window import kernel_window
 from fyke.errors import CountTooLargeError
 from fyke.logical.normal_form import Alternative
@@ -84,7 +85,10 @@ class LazySearch:
             "plan": plan, "candidates": candidates.positions, "ranks": candidates.ranks, "reach": reach,
             "keys": indexes.keys.array(), "entries": entries, "index_heads": heads,
         }  # fmt: skip
-        if tally is not None:
+        if tally is None:
+            nothing = np.zeros((1, 1), np.int64)
+            shared |= {"values_i": nothing, "values_f": nothing * 1.0, "values_ok": nothing.astype(np.uint8)}
+        else:
             shared |= {"values_i": tally.integers, "values_f": tally.floats, "values_ok": tally.valid}
         return LazyCall(self, feed, shared, tables.most_comparisons)
 
@@ -110,7 +114,7 @@ class LazySearch:
         if rows == 0:
             return 0.0
         sample = np.arange(0, rows, max(1, rows // 64))
-        held = reach[Z.REACH_END, sample] - reach[Z.REACH_FIRST, sample]
+        held = reach[L.REACH_END, sample] - reach[L.REACH_FIRST, sample]
         part: float = held.sum() / len(sample) / rows
         return part
 
@@ -126,7 +130,7 @@ class LazyCall:
         self.segments = np.ascontiguousarray(feed.segments)
         self.code, self.constants = self.program.pack(feed.ranks)
         self.cursor = np.zeros(Z.SEEK_SIZE, np.int64)
-        self.cursor[Z.SEEK_SEGMENT] = self.cursor[Z.SEEK_LEVEL] = -1
+        self.cursor[L.CURSOR_SEGMENT] = self.cursor[Z.SEEK_LEVEL] = -1
         self.cursor[Z.SEEK_ROOT] = 2**62
         self.counts = np.zeros(len(feed.segments) + 1, np.int64)
         self.tallies = int(shared["plan"][Z.PLAN_TALLY_COUNT])
@@ -138,9 +142,11 @@ class LazyCall:
         self._make_levels()
         self._make_output(_BINDINGS)
         programs = [search.compiler.programs[number] for number in search.compiler.beside]
-        self.small = self._scratch() | self._absence_scratch(programs)
-        longest = len(self.small["added"])
-        self.beside = [AbsenceArena(each, feed.ranks, feed.data, self.segments, longest) for each in programs]
+        self.small = self._absence_scratch(programs) | {
+            "chosen": np.zeros(len(self.program.everything), np.int64),
+            "fits": np.zeros(_FITS, np.int64),
+        }
+        self.beside = self._arenas_beside(programs, feed.ranks, len(self.small["added"]))
         self._begin_accumulators()
 
     def _make_levels(self) -> None:
@@ -161,19 +167,6 @@ class LazyCall:
         self.out |= dict(zip(("out_variables", "out_alternative"), numbers, strict=True))
         self.out["offsets"][0] = 0
 
-    def _scratch(self) -> dict[str, Array]:
-        variables, depth = len(self.program.everything), self.program.compiler.depth + 1
-        numbers, reals = self.program.run_integers, self.program.run_floats
-        sizes = {
-            "slots": 4 * variables, "kept_slots": 4 * variables, "lengths": variables,
-            "kept_lengths": variables,
-            "stack_i": depth, "bounds": variables + 1, "fill": variables + 1, "places": variables + 1,
-            "before_i": numbers, "after_i": numbers, "chosen": variables, "fits": _FITS,
-        }  # fmt: skip
-        scratch: dict[str, Array] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
-        scratch |= {"stack_f": np.zeros(depth), "before_f": np.zeros(reals), "after_f": np.zeros(reals)}
-        return {**scratch, "nulls": np.zeros(depth, np.uint8)}
-
     def _absence_scratch(self, programs: Sequence[Program]) -> dict[str, Array]:
         """Return the stack of a search for absences: room for the bound events, and for all as added ones."""
         variables = max((len(each.everything) for each in programs), default=0)
@@ -184,56 +177,67 @@ class LazyCall:
             "budget": np.full(1, self.limits.steps, np.int64),
         }
 
+    def _arenas_beside(self, programs: Sequence[Program], ranks: dict[str, int], longest: int) -> Arenas:
+        """Return the arenas of the programs with absences of several events."""
+        packed = [(each, *each.pack(ranks)) for each in programs]
+        return Arenas([ConditionArena(**condition_arrays(*each, self.data, longest)) for each in packed])
+
     def _begin_accumulators(self) -> None:
         """Empty the accumulators at the foot of the stack: of nothing there is no least, and no greatest."""
         for acc in self.program.compiler.accumulators.values():
             if acc.kind in (L.ACC_MIN, L.ACC_MAX):
                 self.kept_i[0, acc.slot] = -1
 
-    def _held(self) -> World:
-        """Return everything the kernel works on; ``self`` keeps the arrays alive."""
-        limits = np.array([0, 0, self.limits.steps], np.int64)
-        arrays: dict[str, Any] = {
-            **dict(zip(Data._fields, self.data, strict=True)),
-            **self.shared, **self.out, **self.small,
-            "program": self.code, "constants": self.constants, "segments": self.segments,
-            "cursor": self.cursor, "limits": limits, "elements": np.zeros(self.longest, np.int64),
-            "prefix": np.zeros(2 * self.longest, np.int64), "levels": self.levels,
-            "intervals": self.intervals, "kept_i": self.kept_i, "kept_f": self.kept_f, "counts": self.counts,
-            "subset_i": self.subset_i, "subset_f": self.subset_f, "tally_i": self.tally_i,
-            "tally_f": self.tally_f,
-        }  # fmt: skip
-        self.held = make_world(**arrays)
-        return self.held
+    def _arena(self) -> LazyArena:
+        """Return everything the kernel works on."""
+        return LazyArena(
+            **condition_arrays(self.program, self.code, self.constants, self.data, self.longest),
+            **self.shared,
+            **self.out,
+            **self.small,
+            beside=self.beside,
+            segments=self.segments,
+            cursor=self.cursor,
+            limits=np.array([0, 0, self.limits.steps], np.int64),
+            prefix=np.zeros(2 * self.longest, np.int64),
+            levels=self.levels,
+            intervals=self.intervals,
+            kept_i=self.kept_i,
+            kept_f=self.kept_f,
+            counts=self.counts,
+            subset_i=self.subset_i,
+            subset_f=self.subset_f,
+            tally_i=self.tally_i,
+            tally_f=self.tally_f,
+        )
 
     def chunks(self) -> Iterator[MatchSet]:
         """Search; yield the matches in chunks of bounded size."""
-        world = pack_world(self._held())
-        beside = pack_worlds([each.packed for each in self.beside] or [world])
+        arena = self._arena()
         subsets = bool(self.shared["plan"][Z.PLAN_SUBSETS])
         while True:
-            status = run_lazy_counting(world, beside) if subsets else run_lazy(world, beside)
-            if self.cursor[Z.SEEK_MATCHES]:
+            status = run_lazy_counting(arena) if subsets else run_lazy(arena)
+            if self.cursor[L.CURSOR_MATCHES]:
                 yield self._drain()
                 if status != L.DONE:  # the chunk has taken the arrays along
                     self._make_output(len(self.out["out_positions"]))
-                    world = pack_world(self._held())
+                    arena = self._arena()
             if self.cursor[Z.SEEK_WIDE]:
                 raise CountTooLargeError()
             if status == L.DONE:
                 return
             if status == L.LIMIT_STEPS:
-                raise LimitReached("steps", int(self.segments[self.cursor[Z.SEEK_SEGMENT], 0]))
+                raise LimitReached("steps", int(self.segments[self.cursor[L.CURSOR_SEGMENT], 0]))
             if status == L.NEED_SCRATCH:
                 self._grow()
-                world = pack_world(self._held())
+                arena = self._arena()
             elif self.longest >= len(self.out["out_positions"]):
                 self._make_output(2 * self.longest)
-                world = pack_world(self._held())
+                arena = self._arena()
 
     def _drain(self) -> MatchSet:
-        count, bindings = int(self.cursor[Z.SEEK_MATCHES]), int(self.cursor[Z.SEEK_BINDINGS])
-        self.cursor[Z.SEEK_MATCHES] = self.cursor[Z.SEEK_BINDINGS] = 0
+        count, bindings = int(self.cursor[L.CURSOR_MATCHES]), int(self.cursor[L.CURSOR_BINDINGS])
+        self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
         return MatchSet(
             self.out["out_positions"][:bindings],
             self.out["out_variables"][:bindings],
@@ -242,9 +246,9 @@ class LazyCall:
         )
 
     def _grow(self) -> None:
-        needed = int(self.cursor[Z.SEEK_DETAIL])
+        needed = int(self.cursor[L.CURSOR_DETAIL])
         if needed:
-            self.cursor[Z.SEEK_DETAIL] = 0
+            self.cursor[L.CURSOR_DETAIL] = 0
             totals = self.subset_i[:, 0].copy(), self.subset_f[:, 0].copy()
             self._make_subsets(2 * needed)
             self.subset_i[:, 0], self.subset_f[:, 0] = totals
@@ -259,8 +263,8 @@ class LazyCall:
         """Return what the search has counted."""
         cursor = self.cursor
         return Counters(
-            condition_evaluations=int(cursor[Z.SEEK_EVALUATIONS]),
-            bindings_tried=int(cursor[Z.SEEK_TRIED]),
+            condition_evaluations=int(cursor[L.CURSOR_EVALUATIONS]),
+            bindings_tried=int(cursor[L.CURSOR_TRIED]),
             runs_created=int(cursor[Z.SEEK_OPENED]),
             peak_runs=int(cursor[Z.SEEK_DEEPEST]),
             memory_operations=int(cursor[Z.SEEK_MEMORY] + cursor[Z.SEEK_BOUND]),

@@ -124,11 +124,11 @@ class PlanTables:
         row[Z.STEP_BEFORE : Z.STEP_BEFORE + 2] = self._list(step.before)
         row[Z.STEP_AFTER : Z.STEP_AFTER + 2] = self._list(step.after)
         row[Z.STEP_SAME] = int(step.same)
-        row[Z.STEP_FAST : Z.STEP_FAST + 2] = self._compare(step.comparisons)
+        row[Z.STEP_COMPARISONS : Z.STEP_COMPARISONS + 2] = self._compare(step.comparisons)
         row[Z.STEP_CHECKS : Z.STEP_CHECKS + 2] = self._tests(step.tests)
         row[Z.STEP_CLOSE : Z.STEP_CLOSE + 2] = self._tests(step.close)
-        row[Z.STEP_ABSENCES : Z.STEP_ABSENCES + 2] = self._absent(step.absent)
-        row[Z.STEP_SEVERAL : Z.STEP_SEVERAL + 2] = self._absent_together(step.absent_together)
+        row[Z.STEP_SINGLE_ABSENCES : Z.STEP_SINGLE_ABSENCES + 2] = self._absent(step.absent)
+        row[Z.STEP_JOINT_ABSENCES : Z.STEP_JOINT_ABSENCES + 2] = self._absent_together(step.absent_together)
         row[Z.STEP_BIT] = step.bit
         row[Z.STEP_COUPLED], row[Z.STEP_NEXT_GROUP] = int(step.coupled), -1
         row[Z.STEP_FIRST_GROUP] = len(self.steps)
@@ -169,7 +169,7 @@ class PlanTables:
         first = len(self.absent)
         for each in absences:
             role = [self.candidates.rows[each.role], self.candidates.starts[each.role]]
-            lists = [*self._list(each.before), *self._list(each.after), 0, 0]
+            lists = [*self._list(each.before), *self._list(each.after)]
             conditions = [*self._compare(each.comparisons, indexed=False), *self._tests(each.tests)]
             self.absent.append([each.variable, *role, *lists, *conditions, each.needs])
         return [first, len(self.absent)]
@@ -207,10 +207,10 @@ class PlanTables:
         tables: list[tuple[int, Sequence[Sequence[int]]]] = [
             (Z.PLAN_STEPS, self.steps),
             (Z.PLAN_LIST, [self.lists]),
-            (Z.PLAN_FAST, self.comparisons),
+            (Z.PLAN_COMPARISONS, self.comparisons),
             (Z.PLAN_CHECKS, self.tests),
-            (Z.PLAN_ABSENCES, self.absent),
-            (Z.PLAN_SEVERAL, self.absent_together),
+            (Z.PLAN_SINGLE_ABSENCES, self.absent),
+            (Z.PLAN_JOINT_ABSENCES, self.absent_together),
             (Z.PLAN_CHILDREN, [self.children]),
             (Z.PLAN_ACCEPT, [self.accepts]),
             (Z.PLAN_ALTERNATIVES, self.choices),

@@ -12,7 +12,7 @@ from fyke.engine.conditions.compiled import CompiledQuery, literals_of
 from fyke.engine.conditions.program import Program
 from fyke.engine.input.order import Ordered, order_rows, times
 from fyke.engine.input.prepare import prepare
-from fyke.engine.kernels.lazy import layout as Z
+from fyke.engine.kernels import layout as L
 from fyke.engine.measure.selectivity import Sample, draw_selectivities, in_windows
 from fyke.engine.window import kernel_window
 from fyke.plan.plan import Plan
@@ -74,7 +74,7 @@ def measure_ordered(measuring: Measuring, ordered: Ordered, scale: float = 1.0) 
     keys = Keys(sample.candidates)
     for alternative, program in zip(plan.alternatives, measuring.programs, strict=True):
         selectivities |= draw_selectivities(alternative, program, sample, plan.texts, keys)
-    held = reach[Z.REACH_END, : table.num_rows] - np.arange(table.num_rows)
+    held = reach[L.REACH_END, : table.num_rows] - np.arange(table.num_rows)
     return Statistics(rates, selectivities, scale * float(held.mean()), table.num_rows)
 
 

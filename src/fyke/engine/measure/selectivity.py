@@ -14,7 +14,6 @@ from fyke.engine.conditions.program import Program
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array, Data
 from fyke.engine.kernels.candidates.pairs import draw_pairs
-from fyke.engine.kernels.lazy import layout as Z
 from fyke.logical.normal_form import Alternative, Condition
 
 _PAIRS = 512
@@ -36,7 +35,7 @@ class Sample:
 def in_windows(sample: Sample, bits: Sequence[int]) -> list[float]:
     """Return how many candidates of each role a window holds, from a few windows."""
     rows = np.arange(sample.first, sample.end, max(1, (sample.end - sample.first) // 256))
-    ends = sample.reach[Z.REACH_END, rows]
+    ends = sample.reach[L.REACH_END, rows]
     some = ends > rows
     # The last windows reach beyond what is known: leave them out if others are left.
     whole = some & (ends < sample.end)
@@ -85,8 +84,8 @@ def _draw(sample: Sample, role: int, other: int, order: int) -> tuple[Array, Arr
     theirs = sample.candidates.of(other)
     if len(own) == 0 or len(theirs) == 0:
         return own[:0], own[:0]
-    low = sample.reach[Z.REACH_AFTER if order > 0 else Z.REACH_FIRST]
-    high = sample.reach[Z.REACH_BEFORE if order < 0 else Z.REACH_END]
+    low = sample.reach[L.REACH_AFTER if order > 0 else L.REACH_FIRST]
+    high = sample.reach[L.REACH_BEFORE if order < 0 else L.REACH_END]
     ranks = sample.candidates.ranks[sample.candidates.rows[other]]
     pairs = np.empty((2, _PAIRS), np.int64)
     count = draw_pairs(own, theirs, low, high, ranks, _DRAWN, pairs)
@@ -94,5 +93,5 @@ def _draw(sample: Sample, role: int, other: int, order: int) -> tuple[Array, Arr
 
 
 def _compare(x: Array, y: Array, operator: int) -> Array:
-    known = (x != Z.NULL_KEY) & (y != Z.NULL_KEY)
+    known = (x != L.NULL_KEY) & (y != L.NULL_KEY)
     return np.asarray(known & _HOLDS[operator](x, y))

@@ -3,60 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 
+from fyke.engine.conditions.arrays import condition_arrays
 from fyke.engine.conditions.program import Program
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arena import make_world, pack_world
-from fyke.engine.kernels.arrays import NUMBER, Array, Data, Matches
-from fyke.engine.kernels.selection.absence import filter_absences
+from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.kernels.selection.absence import (
+    CURSOR_MATCH,
+    CURSOR_NEEDED,
+    CURSOR_SIZE,
+    FRAME_SIZE,
+    filter_absences,
+)
+from fyke.engine.kernels.selection.arena import AbsenceArena
 from fyke.engine.limits import LimitReached
 from fyke.engine.matchset import MatchSet
 
-_NOTHING = np.zeros(1, np.int64)
-NO_MATCHES = Matches(_NOTHING, _NOTHING.astype(NUMBER), _NOTHING)
-
-
-class AbsenceArena:
-    """The arrays of a search for absences beside the events that a match, or part of one, has bound.
-
-    ``longest`` is how many events it may have to lay out at once.
-    """
-
-    def __init__(
-        self,
-        program: Program,
-        ranks: dict[str, int],
-        data: Data,
-        segments: Array,
-        longest: int,
-        matches: Matches = NO_MATCHES,
-    ) -> None:
-        code, constants = program.pack(ranks)
-        variables, depth = len(program.everything), program.compiler.depth + 1
-        sizes = {
-            "slots": 4 * variables, "lengths": variables, "stack_i": depth, "elements": longest,
-            "bounds": variables + 1, "fill": variables + 1, "places": variables + 1,
-            "before_i": program.run_integers, "after_i": program.run_integers,
-            "kept_slots": 4 * variables, "kept_lengths": variables,
-        }  # fmt: skip
-        scratch: dict[str, Any] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
-        reals = {"stack_f": depth, "before_f": program.run_floats, "after_f": program.run_floats}
-        scratch |= {name: np.zeros(size) for name, size in reals.items()}
-        self.held = make_world(
-            program=code,
-            constants=constants,
-            **dict(zip(Data._fields, data, strict=True)),
-            out_positions=matches.positions,
-            out_variables=matches.variables,
-            offsets=matches.offsets,
-            segments=np.ascontiguousarray(segments),
-            nulls=np.zeros(depth, np.uint8),
-            **scratch,
-        )
-        self.packed = pack_world(self.held)  # addresses of the arrays held
+_STACK = 64
 
 
 def absences_left(program: Program, early: Collection[int]) -> Array:
@@ -76,15 +41,30 @@ def without_absent(
     LimitReached
         If the search of a partition has looked at more rows than ``steps``.
     """
-    segment = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
-    keep = np.ones(len(matches), np.uint8)
-    longest = data.events.shape[1] + int(matches.lengths.max(initial=0)) + 2
-    bound = Matches(matches.positions, matches.variables, matches.offsets)
-    arena = AbsenceArena(program, ranks, data, segments, longest, bound)
+    segment_of = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
+    code, constants = program.pack(ranks)
+    keep, cursor = np.ones(len(matches), np.uint8), np.zeros(CURSOR_SIZE, np.int64)
     ordered = _by_frequency(absences, program, data)
-    endless = filter_absences(arena.packed, ordered, segment, len(matches), keep, steps)
-    if endless >= 0:
-        raise LimitReached("steps", int(segments[endless, 0]))
+    size, status = _STACK, L.NEED_SCRATCH
+    while status == L.NEED_SCRATCH:
+        size = max(size, 2 * int(cursor[CURSOR_NEEDED]))
+        arena = AbsenceArena(
+            **condition_arrays(program, code, constants, data, size),
+            positions=matches.positions,
+            variables=matches.variables,
+            offsets=matches.offsets,
+            segment_of=segment_of,
+            segments=np.ascontiguousarray(segments),
+            absences=ordered,
+            keep=keep,
+            bound=np.empty((size, 2), np.int64),
+            frames=np.empty((size, FRAME_SIZE), np.int64),
+            budget=np.full(1, steps, np.int64),
+            cursor=cursor,
+        )
+        status = filter_absences(arena, steps)
+    if status == L.LIMIT_STEPS:
+        raise LimitReached("steps", int(segments[segment_of[cursor[CURSOR_MATCH]], 0]))
     return keep.astype(bool)
 
 

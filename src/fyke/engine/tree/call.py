@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fyke.engine.candidates.candidates import Candidates
+from fyke.engine.conditions.arrays import condition_arrays
 from fyke.engine.conditions.program import Program
 from fyke.engine.counters import Counters
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arena import World, make_world, pack_world
 from fyke.engine.kernels.arrays import BINDING_BYTES, NUMBER, Array, Data
 from fyke.engine.kernels.tree import layout as T
+from fyke.engine.kernels.tree.arena import TreeArena
 from fyke.engine.kernels.tree.join import run_tree
 from fyke.engine.limits import LimitReached
 from fyke.engine.matchset import MatchSet, concat
@@ -46,7 +45,7 @@ class TreeCall:
         self.hashed = [node[T.NODE_KEY] < node[T.NODE_KEY_END] for node in tables.nodes]
         self.keys = tables.keys.array()
         self.cursor = np.zeros(T.AT_SIZE, np.int64)
-        self.cursor[T.AT_SEGMENT] = self.cursor[T.AT_OUTER] = -1
+        self.cursor[L.CURSOR_SEGMENT] = self.cursor[T.AT_OUTER] = -1
         self.observed = np.zeros((len(self.program.condition_rows) + 1, 2), np.int64)
         self.buffers = np.zeros((len(self.widths), T.BUFFER_SIZE), np.int64)
         self.longest = _LONGEST * max(1, self.program.positives)
@@ -55,7 +54,7 @@ class TreeCall:
         self.done = False
         self._lay_out([rows] * len(self.widths))
         self._make_output(_BINDINGS)
-        self.world = pack_world(self._held())
+        self.arena = self._arena()
 
     def _lay_out(self, capacities: list[int]) -> None:
         """Give every node room for its rows, and buckets for as many; keep what is there."""
@@ -85,44 +84,40 @@ class TreeCall:
             "offsets": np.zeros(bindings + 2, np.int64),
         }
 
-    def _held(self) -> World:
-        """Return everything the kernel works on; ``self`` keeps the arrays alive."""
-        variables, depth = len(self.program.everything), self.program.compiler.depth + 1
-        numbers, reals = self.program.run_integers, self.program.run_floats
-        sizes = {
-            "slots": 4 * variables, "lengths": variables, "stack_i": depth, "bounds": variables + 1,
-            "places": variables + 1, "before_i": numbers, "after_i": numbers,
-            "elements": 2 * self.longest, "prefix": 2 * self.longest,
-        }  # fmt: skip
-        arrays: dict[str, Any] = {
-            **dict(zip(Data._fields, self.data, strict=True)),
-            **{name: np.zeros(size, np.int64) for name, size in sizes.items()},
+    def _arena(self) -> TreeArena:
+        """Return everything the kernel works on."""
+        return TreeArena(
+            **condition_arrays(self.program, self.code, self.constants, self.data, 2 * self.longest),
             **self.out,
-            "stack_f": np.zeros(depth), "nulls": np.zeros(depth, np.uint8),
-            "before_f": np.zeros(reals), "after_f": np.zeros(reals),
-            "program": self.code, "constants": self.constants, "segments": self.segments,
-            "cursor": self.cursor, "limits": np.array([0, 0, self.limits.steps], np.int64),
-            "candidates": self.candidates.positions, "ranks": self.candidates.ranks, "reach": self.reach,
-            "keys": self.keys, "tree": self.tree, "buffers": self.buffers, "rows": self.rows,
-            "buckets": self.buckets, "observed": self.observed,
-        }  # fmt: skip
-        self.held = make_world(**arrays)
-        return self.held
+            segments=self.segments,
+            cursor=self.cursor,
+            limits=np.array([0, 0, self.limits.steps], np.int64),
+            tree=self.tree,
+            candidates=self.candidates.positions,
+            ranks=self.candidates.ranks,
+            keys=self.keys,
+            reach=self.reach,
+            buffers=self.buffers,
+            rows=self.rows,
+            buckets=self.buckets,
+            observed=self.observed,
+            prefix=np.zeros(2 * self.longest, np.int64),
+        )
 
     def advance(self) -> bool:
         """Read on until the end, or until a chunk has been read; say whether it was the end."""
         while True:
-            status = int(run_tree(self.world))
+            status = int(run_tree(self.arena))
             self._drain()
             if status in (L.DONE, T.PAUSE):
                 self.done = status == L.DONE
                 return self.done
             self._provide(status)
-            self.world = pack_world(self._held())
+            self.arena = self._arena()
 
     def _provide(self, status: int) -> None:
         """Give the kernel what it asks for, or raise the limit it has reached."""
-        row = int(self.segments[self.cursor[T.AT_SEGMENT], 0])
+        row = int(self.segments[self.cursor[L.CURSOR_SEGMENT], 0])
         if status == L.LIMIT_STEPS:
             raise LimitReached("steps", row)
         if status == L.NEED_SCRATCH:
@@ -132,7 +127,7 @@ class TreeCall:
                 self._make_output(2 * self.longest)
         else:
             capacities = self.buffers[:, T.BUFFER_CAPACITY].tolist()
-            capacities[int(self.cursor[T.AT_DETAIL])] *= 2
+            capacities[int(self.cursor[L.CURSOR_DETAIL])] *= 2
             if int(self.cursor[T.AT_LIVE]) >= self.limits.runs:
                 raise LimitReached("runs", row)
             if 8 * int(np.dot(capacities, self.widths)) > self.limits.buffer_bytes:
@@ -141,8 +136,8 @@ class TreeCall:
 
     def _drain(self) -> None:
         """Take the matches written so far out of the kernel's arrays."""
-        count, bindings = int(self.cursor[T.AT_MATCHES]), int(self.cursor[T.AT_BINDINGS])
-        self.cursor[T.AT_MATCHES] = self.cursor[T.AT_BINDINGS] = 0
+        count, bindings = int(self.cursor[L.CURSOR_MATCHES]), int(self.cursor[L.CURSOR_BINDINGS])
+        self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
         if count == 0:
             return
         self.found.append(
@@ -162,7 +157,7 @@ class TreeCall:
 
     def work(self) -> float:
         """Return what it has done so far, in the unit of the planner: pairs looked at and rows made."""
-        tried = self.cursor[T.AT_TRIED] + self.cursor[T.AT_STEPS]
+        tried = self.cursor[L.CURSOR_TRIED] + self.cursor[L.CURSOR_STEPS]
         return float(PAIR * tried + ROW * self.buffers[:, T.BUFFER_MADE].sum())
 
     def room(self) -> int:
@@ -171,7 +166,7 @@ class TreeCall:
 
     def left(self) -> Array:
         """Return the segments with what is not read yet."""
-        segments, segment = self.segments.copy(), int(self.cursor[T.AT_SEGMENT])
+        segments, segment = self.segments.copy(), int(self.cursor[L.CURSOR_SEGMENT])
         segments[:segment, 1] = segments[:segment, 2]
         segments[segment, 1] = self.cursor[T.AT_EVENT]
         return segments
@@ -184,8 +179,8 @@ class TreeCall:
         """Return what the tree has counted."""
         cursor = self.cursor
         return Counters(
-            condition_evaluations=int(cursor[T.AT_EVALUATIONS]),
-            bindings_tried=int(cursor[T.AT_TRIED] + (0 if self.done else cursor[T.AT_STEPS])),
+            condition_evaluations=int(cursor[L.CURSOR_EVALUATIONS]),
+            bindings_tried=int(cursor[L.CURSOR_TRIED] + (0 if self.done else cursor[L.CURSOR_STEPS])),
             runs_created=int(self.buffers[:, T.BUFFER_MADE].sum()),
             peak_runs=int(cursor[T.AT_PEAK]),
             buffer_peak=8 * len(self.rows),

@@ -22,8 +22,8 @@ from fyke.engine.conditions.compiled import CompiledQuery
 from fyke.engine.conditions.program import Program
 from fyke.engine.counters import Counters
 from fyke.engine.feed import Feed
+from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import NUMBER, Array, Data
-from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.tree import layout as T
 from fyke.engine.matchset import MatchSet, concat
 from fyke.engine.measure.clock import Clock
@@ -152,7 +152,7 @@ class TreeSearcher(RemembersNoRows):
         if len(feed.segments) == 0:
             return _LEAST_CHUNK
         begin, end = int(feed.segments[0, 1]), int(feed.segments[0, 2])
-        held = int(reach[Z.REACH_END, begin]) - begin if begin < end else 0
+        held = int(reach[L.REACH_END, begin]) - begin if begin < end else 0
         return max(_LEAST_CHUNK, _CHUNK_WINDOWS * held)
 
     def _search(

@@ -157,7 +157,7 @@ class TreeTables:
         crossing = [k for k, each in enumerate(self.alternative.conditions) if _crosses(each, u, v)]
         compared, others = self._told_apart(crossing, u)
         compared.sort(key=lambda each: cheapest_first(each.compared.operator))
-        node[T.NODE_QUICK : T.NODE_QUICK + 2] = self._compare(compared, u, v)
+        node[T.NODE_COMPARISONS : T.NODE_COMPARISONS + 2] = self._compare(compared, u, v)
         node[T.NODE_TESTS : T.NODE_TESTS + 2] = self._tests(others)
         equal = [each for each in compared if each.compared.operator == EQUAL]
         node[T.NODE_HASHED] = len(equal)
@@ -307,7 +307,7 @@ class TreeTables:
             T.TREE_VARIABLES: self.vars,
             T.TREE_PAIRS: self.pairs,
             T.TREE_APART: self.apart,
-            T.TREE_QUICK: self.comparisons,
+            T.TREE_COMPARISONS: self.comparisons,
             T.TREE_TESTS: self.tests,
             T.TREE_NEEDS: self.needs,
             T.TREE_KEYS: self.key_rows,

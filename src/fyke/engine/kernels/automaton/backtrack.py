@@ -7,7 +7,7 @@ Events are read again by every run that comes to them, which ``CURSOR_REREAD`` c
 from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arena import enter
+from fyke.engine.kernels.automaton.arena import AutomatonArena
 from fyke.engine.kernels.automaton.runs import (
     expired,
     out_of_time,
@@ -18,7 +18,7 @@ from fyke.engine.kernels.automaton.runs import (
     set_empty_run,
 )
 from fyke.engine.kernels.automaton.segments import leave_segment, save_run, start_run, take_up_runs
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry, jit
 
 
 @jit
@@ -231,7 +231,7 @@ def read_starts(w, flush, now, robust):
     return L.DONE
 
 
-@jit
-def run_backtrack(world, flush, now, robust):
-    """Start at every new event of every partition; see :func:`read_starts`.  The entry from Python."""
-    return read_starts(enter(world), flush, now, robust)
+@entry
+def run_backtrack(arena: AutomatonArena, flush, now, robust):
+    """Start at every new event of every partition; see :func:`read_starts`."""
+    return read_starts(arena, flush, now, robust)

@@ -9,10 +9,9 @@ run needs nothing but its events.
 from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arena import enter
+from fyke.engine.kernels.automaton.arena import AutomatonArena
 from fyke.engine.kernels.automaton.equivalence import mark_run, merge_new_runs, remember
 from fyke.engine.kernels.automaton.runs import (
-    copy_row,
     expired,
     out_of_time,
     outlived,
@@ -22,7 +21,8 @@ from fyke.engine.kernels.automaton.runs import (
     set_empty_run,
 )
 from fyke.engine.kernels.automaton.segments import leave_segment, save_run, start_run, take_up_runs
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry, jit
+from fyke.engine.kernels.rows import copy_row
 
 
 @jit
@@ -178,7 +178,7 @@ def read_segments(w, flush, now):
     return L.DONE
 
 
-@jit
-def run_automaton(world, flush, now):
-    """Read the new events of every partition; see :func:`read_segments`.  The entry from Python."""
-    return read_segments(enter(world), flush, now)
+@entry
+def run_automaton(arena: AutomatonArena, flush, now):
+    """Read the new events of every partition; see :func:`read_segments`."""
+    return read_segments(arena, flush, now)

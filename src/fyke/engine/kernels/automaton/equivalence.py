@@ -11,17 +11,12 @@ import numpy as np
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.automaton.match_buffer import unite
+from fyke.engine.kernels.hashing import fold
 from fyke.engine.kernels.jit import jit
 
 LARGEST = np.int64(2**63 - 1)
 _TRIAL, _WORTH, _REST = 1_024, 64, 32_768
 _ALONE = -2
-
-
-@jit
-def mix(h, value):
-    """Fold a value into a hash."""
-    return (h ^ value) * np.int64(0x9E3779B97F4A7C1) ^ (h >> np.int64(29))
 
 
 @jit
@@ -33,22 +28,22 @@ def rounded(value):
 @jit
 def future_hash(w, run, floats, first, last):
     """Hash what a run's future depends on, positions in time left out."""
-    h = run[L.RUN_STATE] + np.int64(0x51ED270B)
+    h = np.uint64(run[L.RUN_STATE])
     for k in range(first, last):
         row = w.program[L.HEAD_MERGE_TABLE] + k * L.MERGE_SIZE
         kind, place = w.program[row + L.MERGE_KIND], w.program[row + L.MERGE_PLACE]
         column = w.program[row + L.MERGE_COLUMN]
         if kind == L.MERGE_INTEGER:
-            h = mix(h, run[place])
+            h = fold(h, run[place])
         elif kind == L.MERGE_CAPPED:
-            h = mix(h, min(run[place], column))
+            h = fold(h, min(run[place], column))
         elif kind == L.MERGE_FLOAT:
-            h = mix(h, rounded(floats[place]))
+            h = fold(h, rounded(floats[place]))
         elif kind == L.MERGE_VALUE_I and run[place] >= 0:
-            h = mix(h, w.cols_i[column, run[place]])
+            h = fold(h, w.cols_i[column, run[place]])
         elif kind == L.MERGE_VALUE_F and run[place] >= 0:
-            h = mix(h, rounded(w.cols_f[column, run[place]]))
-    return h & np.int64(0x3FFFFFFFFFFFFFFF)
+            h = fold(h, rounded(w.cols_f[column, run[place]]))
+    return np.int64(h >> np.uint64(1))
 
 
 @jit

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arena import enter
+from fyke.engine.kernels.automaton.arena import AutomatonArena
 from fyke.engine.kernels.automaton.runs import age_fits
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry, jit
 
 EVENT, VARIABLE, ONE, OTHER, GRAPH_SIZE = 0, 1, 2, 3, 4
 LARGEST = np.int64(2**63 - 1)
@@ -135,13 +135,13 @@ def write_noted_graphs(w, marks, ways, nodes, lasts, rows, filled):
     return count
 
 
-@jit
-def write_graphs(world, marks, ways, nodes, lasts, rows, filled):
-    """Write graphs for the noted matches; see :func:`write_noted_graphs`.  The entry from Python."""
-    return write_noted_graphs(enter(world), marks, ways, nodes, lasts, rows, filled)
+@entry
+def write_graphs(arena: AutomatonArena, marks, ways, nodes, lasts, rows, filled):
+    """Write graphs for the noted matches; see :func:`write_noted_graphs`."""
+    return write_noted_graphs(arena, marks, ways, nodes, lasts, rows, filled)
 
 
-@jit
+@entry
 def next_matches(nodes, node_ends, lasts, last_ends, place, stack, bindings, offsets):
     """Write matches of graphs, first event first, until the output is full; return how many.
 

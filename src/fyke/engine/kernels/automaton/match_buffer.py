@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry, jit
+from fyke.engine.kernels.rows import copy_row
 
 NEVER, LOWEST = np.int64(2**63 - 1), np.int64(-(2**63))
 
@@ -90,7 +91,7 @@ def redirect(runs, first, count, places):
             runs[r, L.RUN_NODE] = places[node]
 
 
-@jit
+@entry
 def release_nodes(nodes, count, live, n_live, age, saved, n_saved, loaded, first_loaded, n_loaded):
     """Release the nodes no run needs, and histories that have left the window; return how many stay.
 
@@ -123,27 +124,6 @@ def unite(w, kept, gone):
     w.cursor[L.CURSOR_NODES] = node + 1
     if w.nodes[b, L.NODE_AGE] > w.nodes[a, L.NODE_AGE]:
         # The positions of the younger one: its events stay as long as the run does.
-        for k in range(len(run)):
-            run[k] = other[k]
-        for k in range(w.program[L.HEAD_RUN_FLOATS]):
-            w.runs_f[kept, k] = w.runs_f[gone, k]
+        copy_row(other, run)
+        copy_row(w.runs_f[gone], w.runs_f[kept])
     run[L.RUN_NODE] = node
-
-
-@jit
-def rebase_positions(program, runs, count, places):
-    """Rewrite the positions that runs hold after rows have moved: ``places`` is the new place of each row."""
-    variables = program[L.HEAD_VARIABLES]
-    for r in range(count):
-        runs[r, L.RUN_FIRST] = places[runs[r, L.RUN_FIRST]]
-        for v in range(variables):
-            at = L.RUN_VARIABLES + v * L.RUN_VARIABLE_SIZE
-            if runs[r, at + L.RUN_COUNT] > 0:
-                for k in (L.RUN_FIRST_OF, L.RUN_LAST_OF, L.RUN_BARRIER):
-                    runs[r, at + k] = places[runs[r, at + k]]
-            row = program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
-            for k in range(program[row + L.VAR_ACCUMULATORS], program[row + L.VAR_ACCUMULATORS_END]):
-                acc = program[L.HEAD_ACCUMULATOR_TABLE] + k * L.ACC_SIZE
-                kind, slot = program[acc + L.ACC_KIND], program[acc + L.ACC_SLOT]
-                if (kind == L.ACC_MIN or kind == L.ACC_MAX) and runs[r, slot] >= 0:
-                    runs[r, slot] = places[runs[r, slot]]

@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arena import enter
+from fyke.engine.kernels.automaton.arena import AutomatonArena
 from fyke.engine.kernels.automaton.runs import age_fits
-from fyke.engine.kernels.jit import jit
-
-
-@jit
-def has_room(w, length):
-    """Say whether one more match of that length fits into the output."""
-    if w.cursor[L.CURSOR_MATCHES] + 2 > len(w.offsets):
-        return False
-    return w.cursor[L.CURSOR_BINDINGS] + length <= len(w.out_positions)
-
-
-@jit
-def close_match(w, length):
-    """End a match whose bindings have been written."""
-    w.cursor[L.CURSOR_BINDINGS] += length
-    w.cursor[L.CURSOR_MATCHES] += 1
-    w.offsets[w.cursor[L.CURSOR_MATCHES]] = w.cursor[L.CURSOR_BINDINGS]
+from fyke.engine.kernels.jit import entry, jit
+from fyke.engine.kernels.output.matches import close_match, has_room
 
 
 @jit
@@ -134,7 +119,7 @@ def write_noted(w):
     return L.DONE
 
 
-@jit
-def write_matches(world):
-    """Write the noted matches; see :func:`write_noted`.  The entry from Python."""
-    return write_noted(enter(world))
+@entry
+def write_matches(arena: AutomatonArena):
+    """Write the noted matches; see :func:`write_noted`."""
+    return write_noted(arena)

@@ -11,14 +11,10 @@ import numpy as np
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.conditions.elements import accumulate, describe, holds_for_every, reset_accumulators
+from fyke.engine.kernels.conditions.order import follows, span_fits
 from fyke.engine.kernels.conditions.predicate import evaluate
 from fyke.engine.kernels.jit import jit
-
-
-@jit
-def span_fits(w, start, end):
-    """Say whether a stretch of time lies in the window; no difference of int64 can overflow it."""
-    return np.uint64(end) - np.uint64(start) <= np.uint64(w.program[L.HEAD_WINDOW])
+from fyke.engine.kernels.rows import copy_row
 
 
 @jit
@@ -157,13 +153,6 @@ def checks_hold(w, first, last, run, floats, node, variable, event):
 
 
 @jit
-def copy_row(source, target):
-    """Copy a row that does not overlap its target; a slice assignment would first make sure of that."""
-    for k in range(len(source)):
-        target[k] = source[k]
-
-
-@jit
 def every_holds(w, condition, node, variable, event):
     """Decide a condition over all elements of a run; slots and lengths are left as they were."""
     copy_row(w.slots, w.kept_slots)
@@ -195,10 +184,7 @@ def in_order(w, run, move, event):
         u += 1
     if w.program[move + L.MOVE_EXTENDS]:
         last = run[L.RUN_VARIABLES + v * L.RUN_VARIABLE_SIZE + L.RUN_LAST_OF]
-        if w.events[L.EVENT_HIGH, last] < low:
-            return True
-        start, end = w.events[L.EVENT_START, event], w.events[L.EVENT_END, event]
-        return start == end and w.events[L.EVENT_START, last] == end and w.events[L.EVENT_END, last] == end
+        return follows(w, last, event)
     return True
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.automaton.candidate_windows import admits_match, look_from
-from fyke.engine.kernels.automaton.runs import copy_row, oldest_fitting, read_event, room
+from fyke.engine.kernels.automaton.runs import oldest_fitting, read_event, room
 from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.rows import copy_row
 
 
 @jit

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry
 
 
-@jit
+@entry
 def list_candidates(roles, bits, ranks, positions, counts):
     """Write, a row per bit, the rows that can play the role, and how many are in front of each row."""
     for k in range(len(bits)):
@@ -20,7 +20,7 @@ def list_candidates(roles, bits, ranks, positions, counts):
         counts[k] = count
 
 
-@jit
+@entry
 def gather_integers(values, valid, positions, null, keys):
     """Write the integers at positions as keys."""
     for k in range(len(positions)):
@@ -28,7 +28,7 @@ def gather_integers(values, valid, positions, null, keys):
         keys[k] = values[x] if valid[x] else null
 
 
-@jit
+@entry
 def gather_floats(values, valid, positions, null, keys):
     """Write the floats at positions as integers in their order: -0.0 is 0.0, NaN is one value, greatest."""
     bits = values.view(np.int64)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry
 
 
-@jit
+@entry
 def draw_pairs(own, theirs, low, high, ranks, drawn, pairs):
     """Write pairs of a candidate and one of another role that it reaches; return how many they are.
 

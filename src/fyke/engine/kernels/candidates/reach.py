@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.jit import jit
-from fyke.engine.kernels.lazy import layout as Z
+from fyke.engine.kernels.jit import entry, jit
 
 NEAR = np.int64(2**61)
 
@@ -55,12 +54,12 @@ def measure_windows(events, begin, end, kind, window, points, reach):
     """Fill the rows of a partition with where its window begins and ends."""
     if kind == L.WINDOW_NONE:
         for x in range(begin, end):
-            reach[Z.REACH_FIRST, x] = begin
-            reach[Z.REACH_END, x] = end
+            reach[L.REACH_FIRST, x] = begin
+            reach[L.REACH_END, x] = end
         return
     ends = events[L.EVENT_END] if kind == L.WINDOW_TIME else events[L.EVENT_INDEX]
     starts = events[L.EVENT_START] if kind == L.WINDOW_TIME else events[L.EVENT_INDEX]
-    first, last = reach[Z.REACH_FIRST], reach[Z.REACH_END]
+    first, last = reach[L.REACH_FIRST], reach[L.REACH_END]
     rising = points or kind == L.WINDOW_EVENTS
     low, high = begin, begin
     if rising and ends[begin] > -NEAR and ends[end - 1] < NEAR:  # no difference overflows
@@ -90,7 +89,7 @@ def measure_windows(events, begin, end, kind, window, points, reach):
 def measure_order(events, begin, end, points, scratch, reach):
     """Fill the rows of a partition with what can be before and after them."""
     low, high = events[L.EVENT_LOW], events[L.EVENT_HIGH]
-    before, after = reach[Z.REACH_BEFORE], reach[Z.REACH_AFTER]
+    before, after = reach[L.REACH_BEFORE], reach[L.REACH_AFTER]
     if points:
         first = begin
         for x in range(begin, end):
@@ -131,7 +130,7 @@ def measure_order(events, begin, end, points, scratch, reach):
         after[x] = first
 
 
-@jit
+@entry
 def measure_reach(events, segments, kind, window, points, distinct, scratch, reach):
     """Fill ``reach`` for the rows of every partition that are read; of ``distinct`` points not the order."""
     for segment in range(len(segments)):

@@ -7,12 +7,13 @@ only where the new event alone does not decide; absences always take it.
 from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.conditions.arena import ConditionArena
 from fyke.engine.kernels.conditions.predicate import SMALLEST, compare_floats, evaluate, sum_overflows
 from fyke.engine.kernels.jit import jit
 
 
 @jit
-def reset_accumulators(w, variable, state_i, state_f):
+def reset_accumulators(w: ConditionArena, variable, state_i, state_f):
     """Empty the accumulators of one variable."""
     row = w.program[L.HEAD_VARIABLE_TABLE] + variable * L.VAR_SIZE
     for k in range(w.program[row + L.VAR_ACCUMULATORS], w.program[row + L.VAR_ACCUMULATORS_END]):
@@ -35,7 +36,7 @@ def reset_accumulators(w, variable, state_i, state_f):
 
 
 @jit
-def accumulate(w, variable, position, state_i, state_f):
+def accumulate(w: ConditionArena, variable, position, state_i, state_f):
     """Add the event at ``position`` to the accumulators of ``variable``; nulls do not count."""
     row = w.program[L.HEAD_VARIABLE_TABLE] + variable * L.VAR_SIZE
     for k in range(w.program[row + L.VAR_ACCUMULATORS], w.program[row + L.VAR_ACCUMULATORS_END]):
@@ -85,7 +86,7 @@ def accumulate(w, variable, position, state_i, state_f):
 
 
 @jit
-def describe(w, variables):
+def describe(w: ConditionArena, variables):
     """Set slots, lengths and whole-group accumulators from the elements of each variable.
 
     ``w.elements`` holds them variable by variable, from ``w.bounds[v]`` to ``w.bounds[v + 1]``.
@@ -104,7 +105,7 @@ def describe(w, variables):
 
 
 @jit
-def holds_for_every(w, condition):
+def holds_for_every(w: ConditionArena, condition):
     """Say whether a condition is true for every combination of elements of the groups it ranges over.
 
     :func:`describe` must have been called for the same elements.
@@ -136,7 +137,7 @@ def holds_for_every(w, condition):
 
 
 @jit
-def begin_range(w, first, g, v):
+def begin_range(w: ConditionArena, first, g, v):
     """Put a group's cursor on the first element of its range; say whether there is one."""
     lagged = w.program[first + g * L.EACH_SIZE + L.EACH_LAGGED]
     w.places[g] = lagged

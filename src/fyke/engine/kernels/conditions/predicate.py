@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.conditions.arena import ConditionArena
 from fyke.engine.kernels.conditions.user_functions import call_external
 from fyke.engine.kernels.jit import jit
 
@@ -46,7 +47,7 @@ def decide(order, operator):
 
 
 @jit
-def correlation(w, first, second, x, y):
+def correlation(w: ConditionArena, first, second, x, y):
     """Pearson's correlation of two lists, or NaN flagged by the second result as undefined."""
     a, a_end = w.lists[first, x], w.lists[first, x + 1]
     b, b_end = w.lists[second, y], w.lists[second, y + 1]
@@ -151,7 +152,7 @@ def float_function(op, x):
 
 
 @jit
-def load_aggregate(w, op, a, b, state_i, state_f, sp):
+def load_aggregate(w: ConditionArena, op, a, b, state_i, state_f, sp):
     """Push the value of an accumulator that starts at slot ``a``; ``b`` is its count, or a column."""
     w.nulls[sp] = 0
     if op == L.ACC_LOAD_I:
@@ -177,7 +178,7 @@ def load_aggregate(w, op, a, b, state_i, state_f, sp):
 
 
 @jit
-def compare_loads(w, at, op):
+def compare_loads(w: ConditionArena, at, op):
     """Return (truth, null) of a comparison of two loaded attributes, the most common condition."""
     a, b = w.program[at + 1], w.program[at + 3]
     x, y = w.slots[w.program[at + 2]], w.slots[w.program[at + 4]]
@@ -192,7 +193,7 @@ def compare_loads(w, at, op):
 
 
 @jit
-def load(w, op, a, b, sp):
+def load(w: ConditionArena, op, a, b, sp):
     """Push an attribute or a constant."""
     w.nulls[sp] = 0
     if op == L.LOAD_I:
@@ -214,7 +215,7 @@ def load(w, op, a, b, sp):
 
 
 @jit
-def evaluate(w, condition, before_i, before_f, after_i, after_f):
+def evaluate(w: ConditionArena, condition, before_i, before_f, after_i, after_f):
     """Return FALSE, TRUE or UNKNOWN: the truth of a condition for the elements in ``w.slots``."""
     row = w.program[L.HEAD_CONDITION_TABLE] + condition * L.CONDITION_SIZE
     at = w.program[L.HEAD_CODE] + w.program[row + L.CONDITION_CODE] * L.INSTRUCTION_SIZE
@@ -250,7 +251,7 @@ def evaluate(w, condition, before_i, before_f, after_i, after_f):
 
 
 @jit
-def operate(w, at, op, sp):
+def operate(w: ConditionArena, at, op, sp):
     """Apply an operator to the top of the stack and return the new height."""
     stack_i, stack_f, nulls = w.stack_i, w.stack_f, w.nulls
     top, under = sp - 1, sp - 2
@@ -302,7 +303,7 @@ def operate(w, at, op, sp):
 
 
 @jit
-def list_or_user_function(w, at, op, sp):
+def list_or_user_function(w: ConditionArena, at, op, sp):
     """CORRELATION of two lists, or CALL of a registered function."""
     if op == L.CORRELATION:
         x, y = w.slots[w.program[at + 2]], w.slots[w.program[at + 4]]

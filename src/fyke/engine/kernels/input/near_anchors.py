@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry
 
 
-@jit
+@entry
 def count_roles(roles, bits, counts):
     """Add up, for each bit, the rows that can play its role."""
     for k in range(len(bits)):
@@ -15,7 +15,7 @@ def count_roles(roles, bits, counts):
         counts[k] = count
 
 
-@jit
+@entry
 def mark_near(ends, roles, bit, back, ahead, near):
     """Mark rows up to ``back`` before and ``ahead`` behind one that can play a role; rising ends."""
     rows, marked = len(ends), 0
@@ -30,7 +30,7 @@ def mark_near(ends, roles, bit, back, ahead, near):
             near[low:marked] = 1
 
 
-@jit
+@entry
 def list_near(roles, near, positions):
     """Write the marked rows that can play a role; return how many they are."""
     count = 0

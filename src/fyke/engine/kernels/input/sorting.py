@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry
 
 
-@jit
+@entry
 def counting_sort(permutation, codes, buckets):
     """Sort a permutation by code (from -1), keeping the order within a code."""
     starts = np.zeros(buckets + 1, np.int64)
@@ -24,7 +24,7 @@ def counting_sort(permutation, codes, buckets):
     return result
 
 
-@jit
+@entry
 def is_sorted(permutation, codes):
     """Say whether codes do not fall along a permutation."""
     k = 1
@@ -33,7 +33,7 @@ def is_sorted(permutation, codes):
     return k >= len(permutation)
 
 
-@jit
+@entry
 def is_identity(permutation):
     """Say whether a permutation moves nothing."""
     k = 0
@@ -42,7 +42,7 @@ def is_identity(permutation):
     return k == len(permutation)
 
 
-@jit
+@entry
 def number_runs(first, second, numbers):
     """Number runs of rows whose neighbours are equal in both columns; return how many there are."""
     number = -1
@@ -53,7 +53,7 @@ def number_runs(first, second, numbers):
     return number + 1
 
 
-@jit
+@entry
 def number_within(codes, numbers):
     """Number the rows of each run of equal codes from 0."""
     number = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry, jit
 
 _BLOCK = 4096  # strings whose keys stay in the processor's nearest cache
 
@@ -33,7 +33,7 @@ def _is_name(data, begin, length, name_offsets, names, k):
     return at == length
 
 
-@jit
+@entry
 def match_names(offsets, data, name_offsets, names, codes):
     """Write the number of the name that each string between neighbouring offsets is; -1 for none.
 
@@ -67,7 +67,7 @@ def _drop_others(offsets, data, name_offsets, names, codes):
         codes[row] = k
 
 
-@jit
+@entry
 def list_players(codes, table, positions, values):
     """Write where a table holds something for a code, and what; return how many such rows there are."""
     count = 0
@@ -78,7 +78,7 @@ def list_players(codes, table, positions, values):
     return count
 
 
-@jit
+@entry
 def look_up(codes, table, values):
     """Write what a table holds for each code; its last place is that of codes below 0."""
     for row in range(len(codes)):

@@ -8,23 +8,25 @@ intervals of keys, so that most candidates cost one comparison of integers.
 from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.automaton.runs import copy_row, span_fits
 from fyke.engine.kernels.conditions.elements import accumulate, describe, holds_for_every
-from fyke.engine.kernels.conditions.predicate import LARGEST, SMALLEST, evaluate
+from fyke.engine.kernels.conditions.keys import interval
+from fyke.engine.kernels.conditions.order import follows, span_fits
+from fyke.engine.kernels.conditions.predicate import evaluate
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.lazy import layout as Z
+from fyke.engine.kernels.rows import copy_row
 
 
 @jit
 def place_before(w, x):
     """Return the place in front of which all rows are that are before row ``x``."""
-    return x if w.plan[Z.PLAN_DISTINCT] else w.reach[Z.REACH_BEFORE, x]
+    return x if w.plan[Z.PLAN_DISTINCT] else w.reach[L.REACH_BEFORE, x]
 
 
 @jit
 def place_after(w, x):
     """Return the place from which on all rows are that are after row ``x``."""
-    return x + 1 if w.plan[Z.PLAN_DISTINCT] else w.reach[Z.REACH_AFTER, x]
+    return x + 1 if w.plan[Z.PLAN_DISTINCT] else w.reach[L.REACH_AFTER, x]
 
 
 @jit
@@ -58,22 +60,6 @@ def admissible(w, level, row):
         low,
         high,
     )
-
-
-@jit
-def interval(operator, key):
-    """Return (low, high, outside) of the keys that stand in a relation to ``key``, which is not null."""
-    if operator == 0:
-        return key, key, 0
-    if operator == 1:
-        return key, key, 1
-    if operator == 2:
-        return SMALLEST + 1, key - 1, 0
-    if operator == 3:
-        return SMALLEST + 1, key, 0
-    if operator == 4:
-        return (LARGEST, SMALLEST + 1, 0) if key == LARGEST else (key + 1, LARGEST, 0)
-    return key, LARGEST, 0
 
 
 @jit
@@ -128,11 +114,11 @@ def use_index(w, level, head, old):
 def compare_ahead(w, level, row, number):
     """Turn the comparisons of a step into intervals and index lookups; say whether any candidate is left."""
     lv = w.levels[level]
-    first = w.plan[Z.PLAN_FAST]
-    for k in range(w.plan[row + Z.STEP_FAST], w.plan[row + Z.STEP_FAST_END]):
-        fast = first + k * Z.FAST_SIZE
-        other = w.plan[fast + Z.FAST_OTHER]
-        if w.plan[fast + Z.FAST_LAGGED]:
+    first = w.plan[Z.PLAN_COMPARISONS]
+    for k in range(w.plan[row + Z.STEP_COMPARISONS], w.plan[row + Z.STEP_COMPARISONS_END]):
+        comparison = first + k * Z.COMPARISON_SIZE
+        other = w.plan[comparison + Z.COMPARISON_OTHER]
+        if w.plan[comparison + Z.COMPARISON_LAGGED]:
             if number == 1:
                 continue
             old = w.levels[level - 1, Z.CANDIDATE]
@@ -140,17 +126,17 @@ def compare_ahead(w, level, row, number):
             if w.lengths[other] == 0:
                 continue
             old = w.chosen[other]
-        key = w.keys[w.plan[fast + Z.FAST_OLD] + old]
-        if key == Z.NULL_KEY:
+        key = w.keys[w.plan[comparison + Z.COMPARISON_OLD] + old]
+        if key == L.NULL_KEY:
             return False
-        head = w.plan[fast + Z.FAST_INDEX]
+        head = w.plan[comparison + Z.COMPARISON_INDEX]
         if head >= 0 and lv[Z.PLACES] < 0 and lv[Z.END] - lv[Z.AT] > 8:
             use_index(w, level, head, old)
         else:
-            low, high, outside = interval(w.plan[fast + Z.FAST_OPERATOR], key)
+            low, high, outside = interval(w.plan[comparison + Z.COMPARISON_OPERATOR], key)
             if low > high:
                 return False
-            add_interval(w, level, w.plan[fast + Z.FAST_NEW], low, high, outside)
+            add_interval(w, level, w.plan[comparison + Z.COMPARISON_NEW], low, high, outside)
         if lv[Z.AT] >= lv[Z.END]:
             return False
     return True
@@ -189,7 +175,7 @@ def open_level(w, level, step, number):
     lv[Z.INTERVALS] = 0
     if not compare_ahead(w, level, row, number):
         return False
-    w.cursor[Z.SEEK_STEPS] += lv[Z.END] - lv[Z.AT]
+    w.cursor[L.CURSOR_STEPS] += lv[Z.END] - lv[Z.AT]
     w.cursor[Z.SEEK_OPENED] += 1
     w.cursor[Z.SEEK_DEEPEST] = max(w.cursor[Z.SEEK_DEEPEST], level + 1)
     return True
@@ -220,10 +206,7 @@ def may_bind(w, level, row, position, number):
                 return False
     if number > 1:
         last = w.levels[level - 1, Z.POSITION]
-        if w.events[L.EVENT_HIGH, last] >= low:
-            return (
-                start == end and w.events[L.EVENT_START, last] == end and w.events[L.EVENT_END, last] == end
-            )
+        return follows(w, last, position)
     return True
 
 
@@ -236,7 +219,7 @@ def keys_fit(w, level, candidate):
         at = j * Z.INTERVAL_SIZE
         key = keys[row[at + Z.INTERVAL_KEYS] + candidate]
         inside = row[at + Z.INTERVAL_LOW] <= key <= row[at + Z.INTERVAL_HIGH]
-        if inside == (row[at + Z.INTERVAL_OUTSIDE] != 0) or key == Z.NULL_KEY:
+        if inside == (row[at + Z.INTERVAL_OUTSIDE] != 0) or key == L.NULL_KEY:
             return False
     return True
 
@@ -256,7 +239,7 @@ def bind(w, level, row, candidate, position):
     v, number = w.plan[row + Z.STEP_VARIABLE], lv[Z.NUMBER]
     lv[Z.CANDIDATE], lv[Z.POSITION] = candidate, position
     start, end = w.events[L.EVENT_START, position], w.events[L.EVENT_END, position]
-    first, last = w.reach[Z.REACH_FIRST, position], w.reach[Z.REACH_END, position]
+    first, last = w.reach[L.REACH_FIRST, position], w.reach[L.REACH_END, position]
     fresh = 1 if position >= w.cursor[Z.SEEK_FRESH] else 0
     if level == 0:
         lv[Z.LOWEST] = max(first, w.cursor[Z.SEEK_BEGIN])
@@ -339,7 +322,7 @@ def tests_hold(w, level, first, last, number, kept):
 @jit
 def test_holds(w, level, test, kept):
     """Decide one condition, on the accumulators in row ``kept``."""
-    w.cursor[Z.SEEK_EVALUATIONS] += 1
+    w.cursor[L.CURSOR_EVALUATIONS] += 1
     condition = w.plan[test + Z.TEST_CONDITION]
     if w.plan[test + Z.TEST_MODE] & Z.MODE_EVERY:
         return every_holds(w, level, condition)
@@ -355,12 +338,3 @@ def keep_accumulators(w, level, row):
     if w.plan[row + Z.STEP_GROUP]:
         v = w.plan[row + Z.STEP_VARIABLE]
         accumulate(w, v, w.levels[level, Z.POSITION], w.kept_i[level + 1], w.kept_f[level + 1])
-
-
-@jit
-def compares(operator, x, y):
-    """Say whether two keys stand in a relation; null stands in none."""
-    if x == Z.NULL_KEY or y == Z.NULL_KEY:
-        return False
-    low, high, outside = interval(operator, y)
-    return (low <= x <= high) != (outside != 0)

@@ -7,12 +7,14 @@ by side in alternatives whose order is chosen while searching ([L] 7).
 
 from __future__ import annotations
 
+from fyke.engine.kernels.layout import CURSOR_OWN
+
 # --- head of a plan ---------------------------------------
 PLAN_STEPS = 0  # offset of the step table
 PLAN_LIST = 1  # variables in order before, after, or possibly the same
-PLAN_FAST = 2
+PLAN_COMPARISONS = 2
 PLAN_CHECKS = 3
-PLAN_ABSENCES = 4
+PLAN_SINGLE_ABSENCES = 4
 PLAN_CHILDREN = 5
 PLAN_ACCEPT = 6
 PLAN_ALTERNATIVES = 7
@@ -26,7 +28,7 @@ PLAN_SUBSETS = 14  # groups are counted, not enumerated
 PLAN_TALLIES = 15  # aggregates over matches that are not just their number
 PLAN_TALLY_COUNT = 16
 PLAN_DISTINCT = 17  # no event lasts, and no two are simultaneous: positions are the order itself
-PLAN_SEVERAL = 18
+PLAN_JOINT_ABSENCES = 18
 PLAN_SIZE = 19
 
 # --- step table ---------------------------------------
@@ -38,32 +40,32 @@ STEP_MINIMUM = 4
 STEP_MAXIMUM = 5
 STEP_BEFORE, STEP_BEFORE_END = 6, 7
 STEP_AFTER, STEP_AFTER_END = 8, 9
-STEP_SAME, STEP_SAME_END = 10, 11  # variables that could be bound to the same event
-STEP_FAST, STEP_FAST_END = 12, 13
-STEP_CHECKS, STEP_CHECKS_END = 14, 15
-STEP_CLOSE, STEP_CLOSE_END = 16, 17
-STEP_ABSENCES, STEP_ABSENCES_END = 18, 19
-STEP_CHILDREN, STEP_CHILDREN_END = 20, 21
-STEP_ACCEPT, STEP_ACCEPT_END = 22, 23
-STEP_BIT = 24  # of a tree: the bit of the variable within its alternative
-STEP_ALTERNATIVE = 25  # of a tree
-STEP_PLAIN = 26  # comparisons decide alone: nothing else is to be checked
-STEP_LEAF = 27  # plain, single, accepted by one alternative, without children
-STEP_COUPLED = 28  # of a group: a condition couples neighbours
-STEP_ANCHOR = 29  # of the first group that is counted: no single variable bounds its window
-STEP_NEXT_GROUP = 30  # when groups are counted: the step of the next one, or -1
-STEP_FIRST_GROUP = 31  # the step of the first one
-STEP_SEVERAL, STEP_SEVERAL_END = 32, 33  # absences of several events
-STEP_SIZE = 34
+STEP_SAME = 10  # some variable could be bound to the same event
+STEP_COMPARISONS, STEP_COMPARISONS_END = 11, 12
+STEP_CHECKS, STEP_CHECKS_END = 13, 14
+STEP_CLOSE, STEP_CLOSE_END = 15, 16
+STEP_SINGLE_ABSENCES, STEP_SINGLE_ABSENCES_END = 17, 18
+STEP_CHILDREN, STEP_CHILDREN_END = 19, 20
+STEP_ACCEPT, STEP_ACCEPT_END = 21, 22
+STEP_BIT = 23  # of a tree: the bit of the variable within its alternative
+STEP_ALTERNATIVE = 24  # of a tree
+STEP_PLAIN = 25  # comparisons decide alone: nothing else is to be checked
+STEP_LEAF = 26  # plain, single, accepted by one alternative, without children
+STEP_COUPLED = 27  # of a group: a condition couples neighbours
+STEP_ANCHOR = 28  # of the first group that is counted: no single variable bounds its window
+STEP_NEXT_GROUP = 29  # when groups are counted: the step of the next one, or -1
+STEP_FIRST_GROUP = 30  # the step of the first one
+STEP_JOINT_ABSENCES, STEP_JOINT_ABSENCES_END = 31, 32  # absences of several events
+STEP_SIZE = 33
 
 # --- a comparison of the new event with a bound one, or with the element before ----------
-FAST_NEW = 0  # where the keys of the new variable's candidates begin
-FAST_OTHER = 1  # variable
-FAST_OLD = 2  # where its keys begin
-FAST_OPERATOR = 3  # as in decide(): new operator old
-FAST_LAGGED = 4  # the other is the element before
-FAST_INDEX = 5  # of an equality: its row in the index head, or -1
-FAST_SIZE = 6
+COMPARISON_NEW = 0  # where the keys of the new variable's candidates begin
+COMPARISON_OTHER = 1  # variable
+COMPARISON_OLD = 2  # where its keys begin
+COMPARISON_OPERATOR = 3  # as in decide(): new operator old
+COMPARISON_LAGGED = 4  # the other is the element before
+COMPARISON_INDEX = 5  # of an equality: its row in the index head, or -1
+COMPARISON_SIZE = 6
 
 # --- an index: candidates of a variable by the code of a key ---------------------------------------
 INDEX_CODES = 0  # where the codes of the other variable's candidates begin, -1 for a value not there
@@ -81,23 +83,22 @@ MODE_LAGGED = 2  # from the second element on
 MODE_FIRST = 4  # decided by the first element
 
 # --- absences that are checked as soon as their neighbours are bound ---------------------------------------
-LACK_VARIABLE = 0
-LACK_ROLE = 1
-LACK_CANDIDATES = 2
-LACK_BEFORE, LACK_BEFORE_END = 3, 4
-LACK_AFTER, LACK_AFTER_END = 5, 6
-LACK_SAME, LACK_SAME_END = 7, 8
-LACK_FAST, LACK_FAST_END = 9, 10
-LACK_CHECKS, LACK_CHECKS_END = 11, 12
-LACK_NEEDS = 13  # bits, in a tree
-LACK_SIZE = 14
+SINGLE_ABSENCE_VARIABLE = 0
+SINGLE_ABSENCE_ROLE = 1
+SINGLE_ABSENCE_CANDIDATES = 2
+SINGLE_ABSENCE_BEFORE, SINGLE_ABSENCE_BEFORE_END = 3, 4
+SINGLE_ABSENCE_AFTER, SINGLE_ABSENCE_AFTER_END = 5, 6
+SINGLE_ABSENCE_COMPARISONS, SINGLE_ABSENCE_COMPARISONS_END = 7, 8
+SINGLE_ABSENCE_CHECKS, SINGLE_ABSENCE_CHECKS_END = 9, 10
+SINGLE_ABSENCE_NEEDS = 11  # bits, in a tree
+SINGLE_ABSENCE_SIZE = 12
 
 # --- absences of several events, which a search decides beside the bound ones ----------
-SEVERAL_WORLD = 0  # the world of the alternative's own program
-SEVERAL_ABSENCE = 1  # row of its absence table
-SEVERAL_NUMBERS = 2  # where the list of its numbers for all variables begins
-SEVERAL_NEEDS = 3  # bits, in a tree
-SEVERAL_SIZE = 4
+JOINT_ABSENCE_ARENA = 0  # the arena of the alternative's own program
+JOINT_ABSENCE_ROW = 1  # row of its absence table
+JOINT_ABSENCE_NUMBERS = 2  # where the list of its numbers for all variables begins
+JOINT_ABSENCE_NEEDS = 3  # bits, in a tree
+JOINT_ABSENCE_SIZE = 4
 
 # --- alternatives of a tree ---------------------------------------
 CHOICE_STEPS, CHOICE_STEPS_END = 0, 1
@@ -123,9 +124,7 @@ STOP = 12
 FRESH = 13  # one of the bound events is new
 INTERVALS = 14
 BOUND = 15  # bits, in a tree
-PREVIOUS_CANDIDATE = 16  # candidate of the variable before this level
-PREVIOUS_FIRST = 17
-LEVEL_SIZE = 18
+LEVEL_SIZE = 16
 SCAN, ACCEPT, CHILDREN, EXTEND = 0, 1, 2, 3
 
 # --- an interval that the key of a candidate must lie in ---------------------------------------
@@ -135,35 +134,21 @@ INTERVAL_HIGH = 2
 INTERVAL_OUTSIDE = 3  # the key must lie outside
 INTERVAL_SIZE = 4
 
-# --- reach: how far rows reach by order and by window ---------------------------------------
-REACH_BEFORE = 0  # every row before it is in front of this place
-REACH_AFTER = 1  # every row after it is at this place or behind
-REACH_FIRST = 2  # the first row that fits into a window with it
-REACH_END = 3  # behind the last row that fits into a window with it
-REACH_SIZE = 4
-
-# --- cursor of the search ---------------------------------------
-SEEK_SEGMENT = 0
-SEEK_LEVEL = 1
-SEEK_ROOT = 2
-SEEK_BEGIN = 3  # first row of the slice; matches must hold a row from here on
-SEEK_END = 4  # rows up to here are read
-SEEK_STEPS = 5
-SEEK_TRIED = 6
-SEEK_EVALUATIONS = 7
-SEEK_OPENED = 8  # levels opened: instances
-SEEK_DEEPEST = 9
-SEEK_MATCHES = 10
-SEEK_BINDINGS = 11
-SEEK_COUNT = 12  # matches counted in the segment
-SEEK_FRESH = 13  # first new row
-SEEK_MEMORY = 14  # events looked at in the buffer
-SEEK_ABSENCES = 15  # absence checks made
-SEEK_WIDE = 16  # 1: the count has left int64
-SEEK_DETAIL = 17  # how much room is needed
-SEEK_JOINED = 18  # lists of the group before that are joined already
-SEEK_BOUND = 19  # events bound
-SEEK_SIZE = 20
+# --- cursor of the search, behind what all engines have ------------------------------------------
+SEEK_LEVEL = CURSOR_OWN + 0
+SEEK_ROOT = CURSOR_OWN + 1
+SEEK_BEGIN = CURSOR_OWN + 2  # first row of the slice; matches must hold a row from here on
+SEEK_END = CURSOR_OWN + 3  # rows up to here are read
+SEEK_OPENED = CURSOR_OWN + 4  # levels opened: instances
+SEEK_DEEPEST = CURSOR_OWN + 5
+SEEK_COUNT = CURSOR_OWN + 6  # matches counted in the segment
+SEEK_FRESH = CURSOR_OWN + 7  # first new row
+SEEK_MEMORY = CURSOR_OWN + 8  # events looked at in the buffer
+SEEK_ABSENCES = CURSOR_OWN + 9  # absence checks made
+SEEK_WIDE = CURSOR_OWN + 10  # 1: the count has left int64
+SEEK_JOINED = CURSOR_OWN + 11  # lists of the group before that are joined already
+SEEK_BOUND = CURSOR_OWN + 12  # events bound
+SEEK_SIZE = CURSOR_OWN + 13
 
 # --- aggregates over matches --------------------------------------------------------------------
 TALLY_FUNCTION = 0
@@ -173,5 +158,3 @@ TALLY_TYPED = 3  # 0 integers, 1 floats
 TALLY_SIZE = 4
 TALLY_SUM, TALLY_MIN, TALLY_MAX = 0, 1, 2
 SOURCE_SINGLE, SOURCE_SUM, SOURCE_MIN, SOURCE_MAX = 0, 1, 2, 3
-
-NULL_KEY = -(2**63)

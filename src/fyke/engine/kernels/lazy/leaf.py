@@ -9,6 +9,7 @@ from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.lazy.bind import is_last, keys_fit
 from fyke.engine.kernels.lazy.subsets import tally_match
+from fyke.engine.kernels.output.matches import insert_binding
 
 
 @jit
@@ -47,17 +48,10 @@ def count_leaf(w, level):
 def sort_bound(w, count):
     """Write the bound events of ``count`` levels to ``prefix``, positions and variables, in order."""
     steps = w.plan[Z.PLAN_STEPS]
-    half = len(w.prefix) // 2
     for k in range(count):
         position = w.levels[k, Z.POSITION]
         variable = w.plan[steps + w.levels[k, Z.STEP] * Z.STEP_SIZE + Z.STEP_VARIABLE]
-        at = k
-        while at > 0 and w.prefix[at - 1] > position:
-            w.prefix[at] = w.prefix[at - 1]
-            w.prefix[half + at] = w.prefix[half + at - 1]
-            at -= 1
-        w.prefix[at] = position
-        w.prefix[half + at] = variable
+        insert_binding(w.prefix, k, position, variable)
 
 
 @jit
@@ -84,7 +78,7 @@ def list_fits(w, level, at, end):
 
 
 @jit
-def write_match(w, level, out, position, variable):
+def write_with(w, level, out, position, variable):
     """Write the sorted bound events of ``level`` levels and one more, in order."""
     prefix, half = w.prefix, len(w.prefix) // 2
     positions, variables = w.out_positions, w.out_variables
@@ -108,7 +102,7 @@ def emit_leaf(w, level, alternative):
     row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
     base, variable = w.plan[row + Z.STEP_CANDIDATES], w.plan[row + Z.STEP_VARIABLE]
     at, end, places = lv[Z.AT], lv[Z.END], lv[Z.PLACES]
-    matches, out = w.cursor[Z.SEEK_MATCHES], w.cursor[Z.SEEK_BINDINGS]
+    matches, out = w.cursor[L.CURSOR_MATCHES], w.cursor[L.CURSOR_BINDINGS]
     room = min((len(w.out_positions) - out) // (level + 1), len(w.offsets) - 1 - matches)
     bound = False
     while at < end:
@@ -120,7 +114,7 @@ def emit_leaf(w, level, alternative):
         for k in range(min(found, room)):
             place = w.fits[k]
             position = w.candidates[base + (place if places < 0 else w.entries[place])]
-            write_match(w, level, out, position, variable)
+            write_with(w, level, out, position, variable)
             out += level + 1
             w.out_alternative[matches] = alternative
             matches += 1
@@ -129,9 +123,9 @@ def emit_leaf(w, level, alternative):
         if found > room:
             break
         room -= found
-    w.cursor[Z.SEEK_EVALUATIONS] += (at - lv[Z.AT]) * lv[Z.INTERVALS]
+    w.cursor[L.CURSOR_EVALUATIONS] += (at - lv[Z.AT]) * lv[Z.INTERVALS]
     w.cursor[Z.SEEK_MEMORY] += at - lv[Z.AT]
-    w.cursor[Z.SEEK_MATCHES], w.cursor[Z.SEEK_BINDINGS] = matches, out
+    w.cursor[L.CURSOR_MATCHES], w.cursor[L.CURSOR_BINDINGS] = matches, out
     lv[Z.AT] = at
     return at == end
 
@@ -159,7 +153,7 @@ def finish_leaf(w, level):
     """Count, tally or write what the last variable leaves; return whether there was room."""
     lv = w.levels[level]
     if w.plan[Z.PLAN_COUNT_ONLY]:
-        w.cursor[Z.SEEK_EVALUATIONS] += (lv[Z.END] - lv[Z.AT]) * lv[Z.INTERVALS]
+        w.cursor[L.CURSOR_EVALUATIONS] += (lv[Z.END] - lv[Z.AT]) * lv[Z.INTERVALS]
         w.cursor[Z.SEEK_MEMORY] += lv[Z.END] - lv[Z.AT]
         if w.plan[Z.PLAN_TALLY_COUNT]:
             tally_leaf(w, level)

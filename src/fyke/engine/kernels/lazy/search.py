@@ -15,10 +15,10 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arena import enter
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry, jit
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.lazy.absence import nothing_forbidden, nothing_together_forbidden
+from fyke.engine.kernels.lazy.arena import LazyArena
 from fyke.engine.kernels.lazy.bind import (
     admissible,
     bind,
@@ -32,12 +32,13 @@ from fyke.engine.kernels.lazy.bind import (
 )
 from fyke.engine.kernels.lazy.leaf import finish_leaf, is_leaf, sort_bound
 from fyke.engine.kernels.lazy.subsets import count_subsets, flush_tallies, tally_match
+from fyke.engine.kernels.output.matches import has_room, write_match
 
 OPENED = -1
 
 
 @jit
-def scan(w, beside, level):
+def scan(w, level):
     """Bind the next candidate of a level that satisfies all that is decided now; say whether there is one."""
     lv = w.levels[level]
     row = w.plan[Z.PLAN_STEPS] + lv[Z.STEP] * Z.STEP_SIZE
@@ -60,11 +61,11 @@ def scan(w, beside, level):
         if found and not plain:
             first, last = w.plan[row + Z.STEP_CHECKS], w.plan[row + Z.STEP_CHECKS_END]
             found = tests_hold(w, level, first, last, number, level)
-            if found and w.plan[row + Z.STEP_ABSENCES] < w.plan[row + Z.STEP_ABSENCES_END]:
+            if found and w.plan[row + Z.STEP_SINGLE_ABSENCES] < w.plan[row + Z.STEP_SINGLE_ABSENCES_END]:
                 found = nothing_forbidden(w, level, row)
-            if found and w.plan[row + Z.STEP_SEVERAL] < w.plan[row + Z.STEP_SEVERAL_END]:
-                found = nothing_together_forbidden(w, beside, level, row)
-    w.cursor[Z.SEEK_EVALUATIONS] += (at - begin) * count
+            if found and w.plan[row + Z.STEP_JOINT_ABSENCES] < w.plan[row + Z.STEP_JOINT_ABSENCES_END]:
+                found = nothing_together_forbidden(w, level, row)
+    w.cursor[L.CURSOR_EVALUATIONS] += (at - begin) * count
     w.cursor[Z.SEEK_MEMORY] += at - begin
     lv[Z.AT] = at
     w.cursor[Z.SEEK_BOUND] += np.int64(found)
@@ -79,17 +80,11 @@ def scan(w, beside, level):
 @jit
 def emit(w, level, alternative):
     """Write the match of all levels; return whether there was room."""
-    matches, out = w.cursor[Z.SEEK_MATCHES], w.cursor[Z.SEEK_BINDINGS]
-    if out + level + 1 > len(w.out_positions) or matches + 1 >= len(w.offsets):
+    if not has_room(w, level + 1):
         return False
     sort_bound(w, level + 1)
-    half = len(w.prefix) // 2
-    for k in range(level + 1):
-        w.out_positions[out + k] = w.prefix[k]
-        w.out_variables[out + k] = w.prefix[half + k]
-    w.out_alternative[matches] = alternative
-    w.cursor[Z.SEEK_MATCHES], w.cursor[Z.SEEK_BINDINGS] = matches + 1, out + level + 1
-    w.offsets[matches + 1] = out + level + 1
+    w.out_alternative[w.cursor[L.CURSOR_MATCHES]] = alternative
+    write_match(w, w.prefix, level + 1)
     return True
 
 
@@ -136,9 +131,12 @@ def accept(w, level):
 def decided_by(w, row, bound):
     """Return how many conditions, at most four, relate a step's variable to bound ones only."""
     count = 0
-    for k in range(w.plan[row + Z.STEP_FAST], w.plan[row + Z.STEP_FAST_END]):
-        fast = w.plan[Z.PLAN_FAST] + k * Z.FAST_SIZE
-        if not w.plan[fast + Z.FAST_LAGGED] and w.lengths[w.plan[fast + Z.FAST_OTHER]] > 0:
+    for k in range(w.plan[row + Z.STEP_COMPARISONS], w.plan[row + Z.STEP_COMPARISONS_END]):
+        comparison = w.plan[Z.PLAN_COMPARISONS] + k * Z.COMPARISON_SIZE
+        if (
+            not w.plan[comparison + Z.COMPARISON_LAGGED]
+            and w.lengths[w.plan[comparison + Z.COMPARISON_OTHER]] > 0
+        ):
             count += 1
     bound |= w.plan[row + Z.STEP_BIT]
     for k in range(w.plan[row + Z.STEP_CHECKS], w.plan[row + Z.STEP_CHECKS_END]):
@@ -197,7 +195,7 @@ def next_child(w, level):
 @jit
 def next_slice(w):
     """Go on to the next slice of the stream, or to the next partition; say whether there is one."""
-    segment = w.cursor[Z.SEEK_SEGMENT]
+    segment = w.cursor[L.CURSOR_SEGMENT]
     begin = w.cursor[Z.SEEK_END]
     while segment < 0 or begin >= w.segments[segment, 2]:
         if segment >= 0:
@@ -205,11 +203,11 @@ def next_slice(w):
                 flush_tallies(w, segment)
             w.counts[segment] += w.cursor[Z.SEEK_COUNT]
             w.cursor[Z.SEEK_COUNT] = 0
-            w.cursor[Z.SEEK_TRIED] += w.cursor[Z.SEEK_STEPS]
-            w.cursor[Z.SEEK_STEPS] = 0
+            w.cursor[L.CURSOR_TRIED] += w.cursor[L.CURSOR_STEPS]
+            w.cursor[L.CURSOR_STEPS] = 0
             w.budget[0] = w.limits[2]
         segment += 1
-        w.cursor[Z.SEEK_SEGMENT] = segment
+        w.cursor[L.CURSOR_SEGMENT] = segment
         if segment >= len(w.segments):
             return False
         begin = w.segments[segment, 1]
@@ -218,10 +216,10 @@ def next_slice(w):
         last = begin
         for _ in range(w.plan[Z.PLAN_SLICE]):
             if last < end:
-                last = max(last + 1, w.reach[Z.REACH_END, last])
+                last = max(last + 1, w.reach[L.REACH_END, last])
         end = min(end, last)
     w.cursor[Z.SEEK_FRESH], w.cursor[Z.SEEK_END] = begin, end
-    w.cursor[Z.SEEK_BEGIN] = w.reach[Z.REACH_FIRST, begin]
+    w.cursor[Z.SEEK_BEGIN] = w.reach[L.REACH_FIRST, begin]
     return True
 
 
@@ -274,7 +272,7 @@ def after_binding(w, level):
 
 
 @jit
-def search(w, beside, counts):
+def search(w, counts):
     """Search on from where the cursor says; return why it stopped.
 
     ``counts`` is None unless subsets of groups are counted: then the compiler leaves the counting out, which
@@ -295,12 +293,12 @@ def search(w, beside, counts):
                 if not finish_leaf(w, level):
                     return L.NEED_OUTPUT
                 w.cursor[Z.SEEK_LEVEL] = level - 1
-            elif scan(w, beside, level):
+            elif scan(w, level):
                 lv[Z.PHASE] = after_binding(w, level)
             else:
                 release(w, level)
                 w.cursor[Z.SEEK_LEVEL] = level - 1
-            if w.cursor[Z.SEEK_STEPS] > w.limits[2] or w.budget[0] < 0:
+            if w.cursor[L.CURSOR_STEPS] > w.limits[2] or w.budget[0] < 0:
                 return L.LIMIT_STEPS
         elif phase == Z.ACCEPT:
             if not accept(w, level):
@@ -327,16 +325,13 @@ def search(w, beside, counts):
                 w.cursor[Z.SEEK_LEVEL] = level + 1
 
 
-@jit
-def run_lazy(world, beside):
-    """Search for matches; see :func:`search`.  The entry from Python.
-
-    ``beside``: the worlds of programs with absences of several events.
-    """
-    return search(enter(world), beside, None)
+@entry
+def run_lazy(arena: LazyArena):
+    """Search for matches; see :func:`search`."""
+    return search(arena, None)
 
 
-@jit
-def run_lazy_counting(world, beside):
+@entry
+def run_lazy_counting(arena: LazyArena):
     """Search as :func:`run_lazy` does, for plans that count the subsets of groups."""
-    return search(enter(world), beside, True)
+    return search(arena, True)

@@ -12,13 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.automaton.runs import span_fits
+from fyke.engine.kernels.conditions.keys import compares
+from fyke.engine.kernels.conditions.order import follows, span_fits
 from fyke.engine.kernels.conditions.predicate import compare_floats, sum_overflows
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.lazy.bind import (
     bind,
-    compares,
     fits_alone,
     keys_fit,
     may_bind,
@@ -144,7 +144,7 @@ def within(w, anchor, position):
     """Say whether an event is in one window with the first event of the match."""
     if anchor < 0:
         return True
-    if position < anchor or position >= w.reach[Z.REACH_END, anchor]:
+    if position < anchor or position >= w.reach[L.REACH_END, anchor]:
         return False
     if w.plan[Z.PLAN_POINTS] or w.program[L.HEAD_WINDOW_KIND] != L.WINDOW_TIME:
         return True
@@ -172,7 +172,7 @@ def gather_elements(w, level, step, anchor):
     while at < end:
         candidate = at if lv[Z.PLACES] < 0 else w.entries[at]
         at += 1
-        w.cursor[Z.SEEK_EVALUATIONS] += lv[Z.INTERVALS]
+        w.cursor[L.CURSOR_EVALUATIONS] += lv[Z.INTERVALS]
         w.cursor[Z.SEEK_MEMORY] += 1
         if not keys_fit(w, level, candidate):
             continue
@@ -195,17 +195,15 @@ def gather_elements(w, level, step, anchor):
 def may_follow(w, level, row, before, after):
     """Say whether one element of the gathered ones may stand right behind another."""
     first, second = w.subset_i[POSITIONS, before], w.subset_i[POSITIONS, after]
-    if w.events[L.EVENT_HIGH, first] >= w.events[L.EVENT_LOW, second]:
-        start, end = w.events[L.EVENT_START, second], w.events[L.EVENT_END, second]
-        if start != end or w.events[L.EVENT_START, first] != end or w.events[L.EVENT_END, first] != end:
-            return False
-    for k in range(w.plan[row + Z.STEP_FAST], w.plan[row + Z.STEP_FAST_END]):
-        fast = w.plan[Z.PLAN_FAST] + k * Z.FAST_SIZE
-        if w.plan[fast + Z.FAST_LAGGED]:
-            w.cursor[Z.SEEK_EVALUATIONS] += 1
-            new = w.keys[w.plan[fast + Z.FAST_NEW] + w.subset_i[CANDIDATES, after]]
-            old = w.keys[w.plan[fast + Z.FAST_OLD] + w.subset_i[CANDIDATES, before]]
-            if not compares(w.plan[fast + Z.FAST_OPERATOR], new, old):
+    if not follows(w, first, second):
+        return False
+    for k in range(w.plan[row + Z.STEP_COMPARISONS], w.plan[row + Z.STEP_COMPARISONS_END]):
+        comparison = w.plan[Z.PLAN_COMPARISONS] + k * Z.COMPARISON_SIZE
+        if w.plan[comparison + Z.COMPARISON_LAGGED]:
+            w.cursor[L.CURSOR_EVALUATIONS] += 1
+            new = w.keys[w.plan[comparison + Z.COMPARISON_NEW] + w.subset_i[CANDIDATES, after]]
+            old = w.keys[w.plan[comparison + Z.COMPARISON_OLD] + w.subset_i[CANDIDATES, before]]
+            if not compares(w.plan[comparison + Z.COMPARISON_OPERATOR], new, old):
                 return False
     if w.plan[row + Z.STEP_CHECKS] == w.plan[row + Z.STEP_CHECKS_END]:
         return True
@@ -353,9 +351,9 @@ def count_subsets(w, level, head):
     """Count the matches of the bound single variables with all lists of the groups; may be repeated."""
     needed = subset_room(w, level, head)
     if needed + 1 > len(w.subset_i[0]):
-        w.cursor[Z.SEEK_DETAIL] = needed + 1
+        w.cursor[L.CURSOR_DETAIL] = needed + 1
         return L.NEED_SCRATCH
-    w.cursor[Z.SEEK_STEPS] += needed
+    w.cursor[L.CURSOR_STEPS] += needed
     clear(w, LOCAL, 0)
     row = w.plan[Z.PLAN_STEPS] + head * Z.STEP_SIZE
     if not w.plan[row + Z.STEP_ANCHOR]:

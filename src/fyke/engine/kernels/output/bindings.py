@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry
 
 _U = np.uint64  # of an unsigned index the compiler need not ask whether it counts from the end
 
 
-@jit
+@entry
 def find_bound(offsets, positions, variables, variable, last, result):
     """Write the first (or last) event of a variable in each match, -1 if unbound; return how many are."""
     unbound = 0
@@ -29,7 +29,7 @@ def find_bound(offsets, positions, variables, variable, last, result):
     return unbound
 
 
-@jit
+@entry
 def spread_bound(offsets, positions, variables, places, result):
     """Write the events of variables that are bound once at most, a row each; -1 if unbound.
 
@@ -47,7 +47,7 @@ def spread_bound(offsets, positions, variables, places, result):
             k += _U(1)
 
 
-@jit
+@entry
 def find_spans(offsets, positions, starts, ends, first, last):
     """Write the start of the first and the end of the last event of each match."""
     for m in range(len(offsets) - 1):
@@ -55,7 +55,7 @@ def find_spans(offsets, positions, starts, ends, first, last):
         last[m] = ends[_U(positions[_U(offsets[m + 1] - 1)])]
 
 
-@jit
+@entry
 def list_bound(offsets, positions, variables, variable, ends):
     """Return all events of a variable, match after match; ``ends[m + 1]`` says where those of m end."""
     result = np.empty(len(positions), np.int64)

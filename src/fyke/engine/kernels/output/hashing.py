@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.hashing import mix
+from fyke.engine.kernels.jit import entry, jit
 
 SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _NULL = np.uint64(0x165667B19E3779F9)
@@ -13,16 +14,7 @@ _KNOWN_VARIABLES = 64
 _U = np.uint64  # of an unsigned index the compiler need not ask whether it counts from the end
 
 
-@jit
-def mix(value):
-    """Spread the bits of a 64-bit number (the finaliser of SplitMix64)."""
-    value = np.uint64(value)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
-
-
-@jit
+@entry
 def add_numbers(hashes, numbers, valid):
     """Fold a column of 64-bit numbers into the two hashes of every row."""
     for k in range(hashes.shape[0]):
@@ -31,7 +23,7 @@ def add_numbers(hashes, numbers, valid):
             hashes[k, h] = mix(hashes[k, h] * np.uint64(31) + word + SEEDS[h])
 
 
-@jit
+@entry
 def add_words(hashes, numbers):
     """Do what ``add_numbers`` does for a column without nulls."""
     for k in range(hashes.shape[0]):
@@ -40,7 +32,7 @@ def add_words(hashes, numbers):
         hashes[k, 1] = mix(hashes[k, 1] * np.uint64(31) + word + SEEDS[1])
 
 
-@jit
+@entry
 def float_words(values, words):
     """Write floats as 64-bit numbers: -0.0 is 0.0, and NaN is one value."""
     bits = values.view(np.uint64)
@@ -53,7 +45,7 @@ def float_words(values, words):
         words[k] = word
 
 
-@jit
+@entry
 def hash_strings(offsets, data, result):
     """Hash the byte strings between neighbouring offsets (FNV-1a)."""
     for k in range(len(result)):
@@ -63,7 +55,7 @@ def hash_strings(offsets, data, result):
         result[k] = value ^ np.uint64(offsets[k + 1] - offsets[k])
 
 
-@jit
+@entry
 def add_twins(hashes, numbers):
     """Make the hashes of equal rows differ: all but the first of them have a number."""
     for k in range(hashes.shape[0]):
@@ -72,7 +64,7 @@ def add_twins(hashes, numbers):
                 hashes[k, h] = mix(hashes[k, h] + _U(numbers[k]) * SEEDS[h])
 
 
-@jit
+@entry
 def mark_rows(positions, marked):
     """Mark the rows at positions."""
     for k in range(len(positions)):
@@ -85,7 +77,7 @@ def _factor(variable, h):
     return mix(variable + SEEDS[h]) | _U(1)
 
 
-@jit
+@entry
 def fold_matches(offsets, positions, variables, rows, hashes, seed, result):
     """Fold the bound rows of every match, with their variables, into 128 bits.
 
@@ -109,7 +101,7 @@ def fold_matches(offsets, positions, variables, rows, hashes, seed, result):
         result[m, 0], result[m, 1] = mix(one), mix(two)
 
 
-@jit
+@entry
 def write_hex(numbers, text):
     """Write each row of two 64-bit numbers as 32 hexadecimal digits, two at a time, the first one lower."""
     digits = np.empty(256, np.uint16)

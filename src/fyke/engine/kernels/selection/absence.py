@@ -7,21 +7,22 @@ soon as adding more cannot mend it: over whole groups when the group is closed, 
 
 from __future__ import annotations
 
-import numpy as np
-
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arena import enter
-from fyke.engine.kernels.automaton.runs import span_fits
+from fyke.engine.kernels.conditions.arena import ConditionArena
 from fyke.engine.kernels.conditions.elements import describe, holds_for_every
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.conditions.order import follows, span_fits
+from fyke.engine.kernels.jit import entry, jit
+from fyke.engine.kernels.selection.arena import AbsenceArena
 
 # A frame of the search, and its phases.
 ABSENCE, VARIABLE, COUNT, PHASE, NEXT, FRAME_SIZE = 0, 1, 2, 3, 4, 5
 ENTER, FURTHER, ADDED, CHILDREN, CHILD = 0, 1, 2, 3, 4
 
+CURSOR_MATCH, CURSOR_NEEDED, CURSOR_SIZE = 0, 1, 2  # the match to go on with; how large a stack it needs
+
 
 @jit
-def may_add(w, v, position, bound, n_bound):
+def may_add(w: ConditionArena, v, position, bound, n_bound):
     """Check an event against the order, the group rule and the events already bound."""
     if (
         not w.events[L.EVENT_ROLES, position]
@@ -31,7 +32,6 @@ def may_add(w, v, position, bound, n_bound):
     row = w.program[L.HEAD_VARIABLE_TABLE] + v * L.VAR_SIZE
     before, after = w.program[row + L.VAR_BEFORE], w.program[row + L.VAR_AFTER]
     low, high = w.events[L.EVENT_LOW, position], w.events[L.EVENT_HIGH, position]
-    start, end = w.events[L.EVENT_START, position], w.events[L.EVENT_END, position]
     last = -1
     for k in range(n_bound):
         other, u = bound[k, 0], bound[k, 1]
@@ -43,13 +43,11 @@ def may_add(w, v, position, bound, n_bound):
             return False
         if u == v:
             last = other
-    if last < 0 or w.events[L.EVENT_HIGH, last] < low:
-        return True
-    return start == end and w.events[L.EVENT_START, last] == end and w.events[L.EVENT_END, last] == end
+    return last < 0 or follows(w, last, position)
 
 
 @jit
-def window_holds(w, bound, n_bound):
+def window_holds(w: ConditionArena, bound, n_bound):
     """Check the window over all bound and added events."""
     kind = w.program[L.HEAD_WINDOW_KIND]
     if kind == L.WINDOW_NONE:
@@ -65,7 +63,7 @@ def window_holds(w, bound, n_bound):
 
 
 @jit
-def conditions_hold(w, absence, stage, bound, n_bound):
+def conditions_hold(w: ConditionArena, absence, stage, bound, n_bound):
     """Decide those conditions of an absence that fall due at a stage, on bound and added events."""
     row = w.program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
     first, last = w.program[row + L.ABSENCE_CHECKS], w.program[row + L.ABSENCE_CHECKS_END]
@@ -86,7 +84,7 @@ def conditions_hold(w, absence, stage, bound, n_bound):
 
 
 @jit
-def lay_out(w, bound, n_bound):
+def lay_out(w: ConditionArena, bound, n_bound):
     """Sort bound and added events by variable, and describe them for the conditions."""
     variables = w.program[L.HEAD_ALL_VARIABLES]
     for v in range(variables + 1):
@@ -104,7 +102,7 @@ def lay_out(w, bound, n_bound):
 
 
 @jit
-def next_candidate(w, v, position, stop, bound, n_bound, budget):
+def next_candidate(w: ConditionArena, v, position, stop, bound, n_bound, budget):
     """Return the first row from ``position`` on that can be added for ``v``, or ``stop``."""
     segment = w.events[L.EVENT_SEGMENT, bound[0, 0]]
     while position < stop:
@@ -119,7 +117,7 @@ def next_candidate(w, v, position, stop, bound, n_bound, budget):
 
 
 @jit
-def next_child(w, absence, child):
+def next_child(w: ConditionArena, absence, child):
     """Return the number of the next absence nested in ``absence`` after ``child``, or -1."""
     for other in range(child + 1, w.program[L.HEAD_ABSENCES]):
         if w.program[w.program[L.HEAD_ABSENCE_TABLE] + other * L.ABSENCE_SIZE + L.ABSENCE_PARENT] == absence:
@@ -138,7 +136,7 @@ def push(frames, depth, absence, v, count):
 
 
 @jit
-def can_add(w, outermost, rows, whole, bound, n_bound, frames, budget):
+def can_add(w: ConditionArena, outermost, rows, whole, bound, n_bound, frames, budget):
     """Say whether events can be added to ``bound`` for an absence so that all its rules hold.
 
     The search ends without an answer when ``budget``, the number of rows it may look at, is used up.
@@ -202,17 +200,17 @@ def can_add(w, outermost, rows, whole, bound, n_bound, frames, budget):
 
 
 @jit
-def reach(w, begin, end, first, stop):
+def reach(w: AbsenceArena, begin, end, first, stop):
     """Return the rows that an event added to a match can lie in, by the window: positions sorted by end."""
     if w.program[L.HEAD_WINDOW_KIND] != L.WINDOW_TIME:
         return first, stop
-    earliest = w.events[L.EVENT_START, w.out_positions[begin]]
-    latest = w.events[L.EVENT_END, w.out_positions[begin]]
+    earliest = w.events[L.EVENT_START, w.positions[begin]]
+    latest = w.events[L.EVENT_END, w.positions[begin]]
     for k in range(begin, end):
-        earliest = min(earliest, w.events[L.EVENT_START, w.out_positions[k]])
-        latest = max(latest, w.events[L.EVENT_END, w.out_positions[k]])
+        earliest = min(earliest, w.events[L.EVENT_START, w.positions[k]])
+        latest = max(latest, w.events[L.EVENT_END, w.positions[k]])
     ends = w.events[L.EVENT_END]
-    low, high = first, w.out_positions[begin]
+    low, high = first, w.positions[begin]
     while low < high:  # the first row that is not too old
         middle = (low + high) // 2
         if ends[middle] < latest and not span_fits(w, ends[middle], latest):
@@ -220,7 +218,7 @@ def reach(w, begin, end, first, stop):
         else:
             high = middle
     lower = low
-    low, high = w.out_positions[end - 1] + 1, stop
+    low, high = w.positions[end - 1] + 1, stop
     while low < high:  # behind the last row that is not too young
         middle = (low + high) // 2
         if span_fits(w, earliest, ends[middle]):
@@ -231,7 +229,7 @@ def reach(w, begin, end, first, stop):
 
 
 @jit
-def between(w, absence, bound, n_bound, first, stop):
+def between(w: ConditionArena, absence, bound, n_bound, first, stop):
     """Narrow the rows to those the order leaves for every variable of an absence."""
     row = w.program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
     lower, upper = stop, first
@@ -249,40 +247,46 @@ def between(w, absence, bound, n_bound, first, stop):
 
 
 @jit
-def search_absences(w, absences, segment_of, count, keep, steps):
-    """Set ``keep`` to 0 for every match that one of the outermost ``absences`` forbids.
-
-    Return the partition whose search has looked at more than ``steps`` rows, or -1.
-    """
-    budget = np.full(1, steps, np.int64)
-    capacity = 64
-    bound, frames = np.empty((capacity, 2), np.int64), np.empty((capacity, FRAME_SIZE), np.int64)
-    for m in range(count):
-        begin, end = w.offsets[m], w.offsets[m + 1]
-        segment = segment_of[m]
-        if m > 0 and segment != segment_of[m - 1]:
-            budget[0] = steps
-        first, stop = reach(w, begin, end, w.segments[segment, 0], w.segments[segment, 2])
-        needed = end - begin + stop - first + 2 * w.program[L.HEAD_ALL_VARIABLES] + 4
-        if needed > capacity:
-            capacity = 2 * needed
-            bound, frames = np.empty((capacity, 2), np.int64), np.empty((capacity, FRAME_SIZE), np.int64)
-        for k in range(begin, end):
-            bound[k - begin, 0] = w.out_positions[k]
-            bound[k - begin, 1] = w.out_variables[k]
-        for absence in absences:
-            rows = between(w, absence, bound, end - begin, first, stop)
-            whole = (first, stop)
-            present = can_add(w, absence, rows, whole, bound, end - begin, frames, budget)
-            if budget[0] < 0:
-                return segment
-            if present:
-                keep[m] = 0
-                break
-    return -1
+def has_room(w: AbsenceArena, needed):
+    """Say whether the stack is large enough for a match; otherwise note what is needed."""
+    w.cursor[CURSOR_NEEDED] = needed
+    return needed <= len(w.bound) and needed <= len(w.frames) and needed <= len(w.elements)
 
 
 @jit
-def filter_absences(world, absences, segment_of, count, keep, steps):
-    """Drop the matches that an absence forbids; see :func:`search_absences`.  The entry from Python."""
-    return search_absences(enter(world), absences, segment_of, count, keep, steps)
+def search_absences(w: AbsenceArena, steps):
+    """Set ``keep`` to 0 for every match that one of the outermost ``absences`` forbids.
+
+    Go on with the match in the cursor.  Return DONE, NEED_SCRATCH, or LIMIT_STEPS where the search of one
+    partition has looked at more than ``steps`` rows.
+    """
+    while w.cursor[CURSOR_MATCH] < len(w.offsets) - 1:
+        m = w.cursor[CURSOR_MATCH]
+        begin, end = w.offsets[m], w.offsets[m + 1]
+        segment = w.segment_of[m]
+        if m == 0 or segment != w.segment_of[m - 1]:
+            w.budget[0] = steps
+        first, stop = reach(w, begin, end, w.segments[segment, 0], w.segments[segment, 2])
+        if not has_room(w, end - begin + stop - first + 2 * w.program[L.HEAD_ALL_VARIABLES] + 4):
+            return L.NEED_SCRATCH
+        for k in range(begin, end):
+            w.bound[k - begin, 0] = w.positions[k]
+            w.bound[k - begin, 1] = w.variables[k]
+        for k in range(len(w.absences)):
+            absence = w.absences[k]
+            rows = between(w, absence, w.bound, end - begin, first, stop)
+            whole = (first, stop)
+            present = can_add(w, absence, rows, whole, w.bound, end - begin, w.frames, w.budget)
+            if w.budget[0] < 0:
+                return L.LIMIT_STEPS
+            if present:
+                w.keep[m] = 0
+                break
+        w.cursor[CURSOR_MATCH] = m + 1
+    return L.DONE
+
+
+@entry
+def filter_absences(arena: AbsenceArena, steps):
+    """Drop the matches that an absence forbids; see :func:`search_absences`."""
+    return search_absences(arena, steps)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.jit import entry
 
 
-@jit
+@entry
 def greedy_cover(order, segment, starts, ends, last_ends):
     """Walk matches in order; keep each that starts after the last kept one of its partition ended."""
     keep = np.zeros(len(order), np.bool_)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.automaton.runs import span_fits
 from fyke.engine.kernels.conditions.elements import describe, holds_for_every
+from fyke.engine.kernels.conditions.keys import compares
+from fyke.engine.kernels.conditions.order import span_fits
 from fyke.engine.kernels.conditions.predicate import evaluate
 from fyke.engine.kernels.jit import jit
-from fyke.engine.kernels.lazy import layout as Z
-from fyke.engine.kernels.lazy.bind import compares
 from fyke.engine.kernels.tree import layout as T
 from fyke.engine.kernels.tree.rows import first_and_last, length_of, list_row, meet, node_at, write_elements
 
@@ -16,7 +15,7 @@ from fyke.engine.kernels.tree.rows import first_and_last, length_of, list_row, m
 @jit
 def note(w, condition, holds):
     """Count a decision for the statistics ([T] 3.5.5)."""
-    w.cursor[T.AT_EVALUATIONS] += 1
+    w.cursor[L.CURSOR_EVALUATIONS] += 1
     w.observed[condition, 0] += 1
     if holds:
         w.observed[condition, 1] += 1
@@ -128,14 +127,20 @@ def pair_tests_hold(w, at, left, left_row, right, right_row):
 @jit
 def comparisons_hold(w, at, left_row, right_row):
     """Decide the comparisons of a node on keys."""
-    first = w.tree[at + T.NODE_QUICK]
+    first = w.tree[at + T.NODE_COMPARISONS]
     counted = first + w.tree[at + T.NODE_HASHED]
-    for k in range(first, w.tree[at + T.NODE_QUICK_END]):
-        quick = w.tree[T.TREE_QUICK] + k * T.QUICK_SIZE
-        x = w.keys[w.tree[quick + T.QUICK_LEFT_KEYS] + w.rows[left_row + w.tree[quick + T.QUICK_LEFT]]]
-        y = w.keys[w.tree[quick + T.QUICK_RIGHT_KEYS] + w.rows[right_row + w.tree[quick + T.QUICK_RIGHT]]]
-        holds = compares(w.tree[quick + T.QUICK_OPERATOR], x, y)
-        condition = w.tree[quick + T.QUICK_CONDITION]
+    for k in range(first, w.tree[at + T.NODE_COMPARISONS_END]):
+        comparison = w.tree[T.TREE_COMPARISONS] + k * T.COMPARISON_SIZE
+        x = w.keys[
+            w.tree[comparison + T.COMPARISON_LEFT_KEYS]
+            + w.rows[left_row + w.tree[comparison + T.COMPARISON_LEFT]]
+        ]
+        y = w.keys[
+            w.tree[comparison + T.COMPARISON_RIGHT_KEYS]
+            + w.rows[right_row + w.tree[comparison + T.COMPARISON_RIGHT]]
+        ]
+        holds = compares(w.tree[comparison + T.COMPARISON_OPERATOR], x, y)
+        condition = w.tree[comparison + T.COMPARISON_CONDITION]
         if k < counted:
             w.observed[condition, 0] -= 1
         if not note(w, condition, holds):
@@ -234,9 +239,9 @@ def is_wanted(w, at, position):
     for k in range(w.tree[at + T.NODE_NEEDS], w.tree[at + T.NODE_NEEDS_END]):
         need = w.tree[T.TREE_NEEDS] + k * T.NEED_SIZE
         if w.tree[need + T.NEED_AFTER]:
-            low, high = w.reach[Z.REACH_AFTER, position], w.reach[Z.REACH_END, position]
+            low, high = w.reach[L.REACH_AFTER, position], w.reach[L.REACH_END, position]
         else:
-            low, high = w.reach[Z.REACH_FIRST, position], w.reach[Z.REACH_BEFORE, position]
+            low, high = w.reach[L.REACH_FIRST, position], w.reach[L.REACH_BEFORE, position]
         role = w.tree[need + T.NEED_ROLE]
         if low >= high or w.ranks[role, high] - w.ranks[role, low] < w.tree[need + T.NEED_COUNT]:
             return False
@@ -251,11 +256,11 @@ def event_holds(w, at, position):
     variable = w.tree[at + T.NODE_VARIABLE]
     event = w.cursor[T.AT_EVENT]
     for k in range(w.tree[at + T.NODE_PASSED], w.tree[at + T.NODE_PASSED_END]):
-        quick = w.tree[T.TREE_QUICK] + k * T.QUICK_SIZE
-        x = w.keys[w.tree[quick + T.QUICK_LEFT_KEYS] + position]
-        y = w.keys[w.tree[quick + T.QUICK_RIGHT_KEYS] + event]
-        w.cursor[T.AT_EVALUATIONS] += 1
-        if not compares(w.tree[quick + T.QUICK_OPERATOR], x, y):
+        comparison = w.tree[T.TREE_COMPARISONS] + k * T.COMPARISON_SIZE
+        x = w.keys[w.tree[comparison + T.COMPARISON_LEFT_KEYS] + position]
+        y = w.keys[w.tree[comparison + T.COMPARISON_RIGHT_KEYS] + event]
+        w.cursor[L.CURSOR_EVALUATIONS] += 1
+        if not compares(w.tree[comparison + T.COMPARISON_OPERATOR], x, y):
             return False
     first, last = w.tree[at + T.NODE_TESTS], w.tree[at + T.NODE_TESTS_END]
     passed, passed_end = w.tree[at + T.NODE_PASSED_TESTS], w.tree[at + T.NODE_PASSED_TESTS_END]

@@ -13,10 +13,12 @@ Every operation can be resumed: a kernel that runs out of room says which node n
 from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arena import enter
-from fyke.engine.kernels.jit import jit
-from fyke.engine.kernels.lazy import layout as Z
+from fyke.engine.kernels.conditions.order import follows
+from fyke.engine.kernels.jit import entry, jit
+from fyke.engine.kernels.output.matches import has_room as has_output_room
+from fyke.engine.kernels.output.matches import insert_binding, write_match
 from fyke.engine.kernels.tree import layout as T
+from fyke.engine.kernels.tree.arena import TreeArena
 from fyke.engine.kernels.tree.checks import event_holds, fits, is_wanted, list_holds, may_be_together
 from fyke.engine.kernels.tree.rows import (
     add_row,
@@ -25,7 +27,6 @@ from fyke.engine.kernels.tree.rows import (
     clear,
     fill_buckets,
     first_from,
-    follows,
     has_room,
     hash_of,
     length_of,
@@ -122,7 +123,7 @@ def add_lists(w, node, at, position, oldest):
         add_list(w, node, at, -1, position)
     while w.cursor[T.AT_INNER] < w.cursor[T.AT_END]:
         number = max(w.cursor[T.AT_INNER], buffer[T.BUFFER_SHIFT])
-        w.cursor[T.AT_STEPS] += 1
+        w.cursor[L.CURSOR_STEPS] += 1
         if number < w.cursor[T.AT_END] and extends(w, at, list_row(w, node, number), position, oldest):
             if not has_room(w, node):
                 return L.NEED_RUNS
@@ -130,7 +131,7 @@ def add_lists(w, node, at, position, oldest):
                 return L.NEED_SCRATCH
             add_list(w, node, at, number, position)
         w.cursor[T.AT_INNER] = number + 1
-        if w.cursor[T.AT_STEPS] > w.limits[2]:
+        if w.cursor[L.CURSOR_STEPS] > w.limits[2]:
             return L.LIMIT_STEPS
     w.cursor[T.AT_OUTER] = -1
     return L.DONE
@@ -156,8 +157,6 @@ def take_events(w, node):
                 status = add_event(w, node, at, position)
             if status != L.DONE:
                 return status
-        else:
-            w.cursor[T.AT_REFUSED] += 1
         pending += 1
     buffer[T.BUFFER_PENDING] = pending
     return L.DONE
@@ -205,7 +204,7 @@ def reach_of(w, at, other, row, forward):
         return low, buffer[T.BUFFER_CONSUMED]
     first = w.rows[row + T.ROW_FIRST]
     if w.tree[at + T.NODE_SEQUENCE]:
-        high = first_from(w, other, w.reach[Z.REACH_BEFORE, first], low, high)
+        high = first_from(w, other, w.reach[L.REACH_BEFORE, first], low, high)
     if w.tree[at + T.NODE_ADJACENT]:
         low = first_from(w, other, first - 1, low, high)
         high = first_from(w, other, first, low, high)
@@ -219,10 +218,10 @@ def begin_row(w, at, own, other, row, low, high, hashed):
         return low
     value, known = hash_of(w, own, row)
     index = w.buckets[bucket_of(w, other, value)] if known else -1
-    first = w.tree[at + T.NODE_QUICK]
+    first = w.tree[at + T.NODE_COMPARISONS]
     for k in range(first, first + w.tree[at + T.NODE_HASHED]):
         # Pairs that the hash leaves out count as decided.
-        condition = w.tree[w.tree[T.TREE_QUICK] + k * T.QUICK_SIZE + T.QUICK_CONDITION]
+        condition = w.tree[w.tree[T.TREE_COMPARISONS] + k * T.COMPARISON_SIZE + T.COMPARISON_CONDITION]
         w.observed[condition, 0] += high - low
     while index >= high:
         index = w.rows[row_at(w, other, index) + T.ROW_NEXT]
@@ -249,12 +248,12 @@ def join_one(w, node, index, forward):
         if not has_room(w, node):
             w.cursor[T.AT_INNER] = inner
             return L.NEED_RUNS
-        w.cursor[T.AT_STEPS] += 1
+        w.cursor[L.CURSOR_STEPS] += 1
         if fits(w, at, left, left_row, right, right_row, oldest):
             join_rows(w, node, left, left_row, right, right_row)
         inner = w.rows[partner + T.ROW_NEXT] if hashed else inner + 1
     w.cursor[T.AT_INNER] = inner
-    return L.LIMIT_STEPS if w.cursor[T.AT_STEPS] > w.limits[2] else L.DONE
+    return L.LIMIT_STEPS if w.cursor[L.CURSOR_STEPS] > w.limits[2] else L.DONE
 
 
 @jit
@@ -296,8 +295,8 @@ def join(w, node):
 
 
 @jit
-def write_match(w, node, row):
-    """Write the bindings of a row, sorted by position; return 0, or why there is no room."""
+def write_row(w, node, row):
+    """Write the bindings of a row as a match; return DONE, or why there is no room."""
     at = node_at(w, node)
     count = 0
     first, last = w.tree[at + T.NODE_VARS], w.tree[at + T.NODE_VARS_END]
@@ -310,25 +309,13 @@ def write_match(w, node, row):
             return L.NEED_SCRATCH
         write_elements(w, column, leaf, w.prefix, count + length)
         for place in range(count, count + length):
-            position = w.prefix[place]
-            to = place
-            while to > 0 and w.prefix[to - 1] > position:
-                w.prefix[to] = w.prefix[to - 1]
-                w.prefix[half + to] = w.prefix[half + to - 1]
-                to -= 1
-            w.prefix[to] = position
-            w.prefix[half + to] = w.tree[spec + T.VARIABLE_NUMBER]
+            insert_binding(w.prefix, place, w.prefix[place], w.tree[spec + T.VARIABLE_NUMBER])
         count += length
     if w.tree[T.TREE_STRICT] and w.rows[row + T.ROW_LAST] - w.rows[row + T.ROW_FIRST] + 1 != count:
         return L.DONE
-    matches, out = w.cursor[T.AT_MATCHES], w.cursor[T.AT_BINDINGS]
-    if out + count > len(w.out_positions) or matches + 1 >= len(w.offsets):
+    if not has_output_room(w, count):
         return L.NEED_OUTPUT
-    for k in range(count):
-        w.out_positions[out + k] = w.prefix[k]
-        w.out_variables[out + k] = w.prefix[half + k]
-    w.cursor[T.AT_MATCHES], w.cursor[T.AT_BINDINGS] = matches + 1, out + count
-    w.offsets[matches + 1] = out + count
+    write_match(w, w.prefix, count)
     return L.DONE
 
 
@@ -341,7 +328,7 @@ def write_matches(w, root):
         row = row_at(w, root, index)
         fresh = w.rows[row + T.ROW_LAST] >= w.cursor[T.AT_FRESH]
         if fresh and w.rows[row + T.ROW_COMPLETE] and w.rows[row + T.ROW_FIRST] >= oldest:
-            status = write_match(w, root, row)
+            status = write_row(w, root, row)
             if status != L.DONE:
                 return status
         index += 1
@@ -384,14 +371,12 @@ def run_pass(w):
         elif code == T.CLEAR:
             make_anew(w, node)
         elif not needs_left(w, node):
-            w.cursor[T.AT_SKIPPED] += 1
             w.cursor[T.AT_OP] = w.tree[op + T.OP_JUMP]
             continue
         if status != L.DONE:
             return status
         w.cursor[T.AT_OP] += 1
     w.cursor[T.AT_OP] = 0
-    w.cursor[T.AT_PASSES] += 1
     return L.DONE
 
 
@@ -399,14 +384,14 @@ def run_pass(w):
 def enter_segment(w, segment):
     """Empty all buffers; leaves begin with what is in one window with the first new event."""
     fresh = w.segments[segment, 1]
-    w.cursor[T.AT_TRIED] += w.cursor[T.AT_STEPS]
-    w.cursor[T.AT_STEPS] = 0
+    w.cursor[L.CURSOR_TRIED] += w.cursor[L.CURSOR_STEPS]
+    w.cursor[L.CURSOR_STEPS] = 0
     w.cursor[T.AT_FRESH] = w.cursor[T.AT_EVENT] = fresh
     for node in range(w.tree[T.TREE_NODES]):
         clear(w, node)
         at = node_at(w, node)
         if w.tree[at + T.NODE_LEFT] < 0:
-            begin = fresh if node == w.tree[T.TREE_LAST] else w.reach[Z.REACH_FIRST, fresh]
+            begin = fresh if node == w.tree[T.TREE_LAST] else w.reach[L.REACH_FIRST, fresh]
             w.buffers[node, T.BUFFER_PENDING] = w.ranks[w.tree[at + T.NODE_ROLE], begin]
 
 
@@ -418,13 +403,13 @@ def search(w):
             w.buffers[node, T.BUFFER_STALE] = 0
             fill_buckets(w, node)
     triggers, chunk = w.tree[T.TREE_TRIGGERS], w.tree[T.TREE_CHUNK]
-    segment = w.cursor[T.AT_SEGMENT]
+    segment = w.cursor[L.CURSOR_SEGMENT]
     while True:
         if segment < 0 or w.cursor[T.AT_EVENT] >= w.segments[segment, 2]:
             segment += 1
-            w.cursor[T.AT_SEGMENT] = segment
+            w.cursor[L.CURSOR_SEGMENT] = segment
             if segment >= len(w.segments):
-                w.cursor[T.AT_TRIED] += w.cursor[T.AT_STEPS]
+                w.cursor[L.CURSOR_TRIED] += w.cursor[L.CURSOR_STEPS]
                 return L.DONE
             if w.segments[segment, 1] < w.segments[segment, 2]:
                 enter_segment(w, segment)
@@ -441,7 +426,7 @@ def search(w):
             return T.PAUSE
 
 
-@jit
-def run_tree(world):
-    """Read events; see :func:`search`.  The entry from Python."""
-    return search(enter(world))
+@entry
+def run_tree(arena: TreeArena):
+    """Read events; see :func:`search`."""
+    return search(arena)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fyke.engine.kernels.layout import CURSOR_OWN
+
 # --- head of a tree: one int64 array, tables follow ------------------------------------------
 TREE_NODES = 0
 TREE_TABLE = 1
@@ -14,7 +16,7 @@ TREE_CHUNK = 8  # rows after which the host is asked whether the plan is still g
 TREE_VARIABLES = 9  # where the lists begin
 TREE_PAIRS = 10
 TREE_APART = 11
-TREE_QUICK = 12
+TREE_COMPARISONS = 12
 TREE_TESTS = 13
 TREE_NEEDS = 14
 TREE_KEYS = 15
@@ -31,9 +33,9 @@ NODE_SEQUENCE = 6  # 1: everything on the left is before everything on the right
 NODE_ADJACENT = 7  # 1: the right begins at the row behind the last one of the left
 NODE_PAIRS, NODE_PAIRS_END = 8, 9
 NODE_APART, NODE_APART_END = 10, 11
-NODE_QUICK, NODE_QUICK_END = 12, 13
+NODE_COMPARISONS, NODE_COMPARISONS_END = 12, 13
 NODE_TESTS, NODE_TESTS_END = 14, 15
-NODE_HASHED = 16  # how many of the quick comparisons, the first ones, are found by hash
+NODE_HASHED = 16  # how many of the comparisons, the first ones, are found by hash
 NODE_KEY, NODE_KEY_END = 17, 18  # what rows are hashed by for the parent
 NODE_TRANSIENT = 19  # 1: it is made anew for every trigger, from what was passed down
 NODE_VARIABLE = 20  # of a leaf
@@ -50,15 +52,9 @@ NODE_SIZE = 34
 
 VARIABLE_NUMBER, VARIABLE_LEAF, VARIABLE_SIZE = 0, 1, 2  # leaf of a group, -1 of a single variable
 PAIR_LEFT, PAIR_RIGHT, PAIR_FORWARD, PAIR_SIZE = 0, 1, 2, 3  # places in the lists of variables
-QUICK_LEFT, QUICK_LEFT_KEYS, QUICK_RIGHT, QUICK_RIGHT_KEYS, QUICK_OPERATOR, QUICK_CONDITION, QUICK_SIZE = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-)
+COMPARISON_LEFT, COMPARISON_LEFT_KEYS = 0, 1  # a column of the left row, and where its keys begin
+COMPARISON_RIGHT, COMPARISON_RIGHT_KEYS = 2, 3
+COMPARISON_OPERATOR, COMPARISON_CONDITION, COMPARISON_SIZE = 4, 5, 6
 TEST_CONDITION, TEST_EVERY, TEST_SIZE = 0, 1, 2
 NEED_ROLE, NEED_COUNT, NEED_AFTER, NEED_SIZE = 0, 1, 2, 3
 KEY_COLUMN, KEY_KEYS, KEY_SIZE = 0, 1, 2
@@ -89,29 +85,18 @@ ROW_COMPLETE = 4  # 0: a group that may be extended, but not used yet
 ROW_SIZE = 5  # then a column a variable: its position, or the number of its group's row
 LIST_SELF, LIST_PREVIOUS, LIST_LENGTH, LIST_SIZE = 5, 6, 7, 8
 
-# --- cursor ---------------------------------------------------------------------------------------
-AT_SEGMENT = 0
-AT_EVENT = 1
-AT_OP = 2
-AT_OUTER = 3  # -1: the operation has not begun
-AT_INNER = 4
-AT_PHASE = 5
-AT_END = 6
-AT_STEPS = 7
-AT_TRIED = 8
-AT_EVALUATIONS = 9
-AT_MATCHES = 10
-AT_BINDINGS = 11
-AT_LIVE = 12
-AT_PEAK = 13
-AT_FRESH = 14
-AT_DETAIL = 15  # the node that needs room
-AT_PAUSED = 16
-AT_PASSES = 17
-AT_SKIPPED = 18  # pulls that were not needed
-AT_REFUSED = 19  # events given to no operator
-AT_LONGEST = 20
-AT_SIZE = 21
+# --- cursor, behind what all engines have -----------------------------------------------------------
+AT_EVENT = CURSOR_OWN + 0
+AT_OP = CURSOR_OWN + 1
+AT_OUTER = CURSOR_OWN + 2  # -1: the operation has not begun
+AT_INNER = CURSOR_OWN + 3
+AT_PHASE = CURSOR_OWN + 4
+AT_END = CURSOR_OWN + 5
+AT_LIVE = CURSOR_OWN + 6
+AT_PEAK = CURSOR_OWN + 7
+AT_FRESH = CURSOR_OWN + 8
+AT_PAUSED = CURSOR_OWN + 9
+AT_LONGEST = CURSOR_OWN + 10
+AT_SIZE = CURSOR_OWN + 11
 
 PAUSE = 20
-NULL_KEY = -(2**63)

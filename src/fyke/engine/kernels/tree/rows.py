@@ -11,9 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.hashing import fold
 from fyke.engine.kernels.jit import jit
-from fyke.engine.kernels.lazy import layout as Z
-from fyke.engine.kernels.output.hashing import mix
 from fyke.engine.kernels.tree import layout as T
 
 
@@ -34,7 +33,7 @@ def row_at(w, node, index):
 def oldest_row(w):
     """Return the first position that can be in one match with the event of this pass."""
     event = w.cursor[T.AT_EVENT]
-    oldest = w.reach[Z.REACH_FIRST, event]
+    oldest = w.reach[L.REACH_FIRST, event]
     if w.tree[T.TREE_STRICT]:
         oldest = max(oldest, event - w.tree[T.TREE_STRICT] + 1)
     return oldest
@@ -58,9 +57,9 @@ def hash_of(w, node, row):
     for k in range(w.tree[at + T.NODE_KEY], w.tree[at + T.NODE_KEY_END]):
         spec = first + k * T.KEY_SIZE
         key = w.keys[w.tree[spec + T.KEY_KEYS] + w.rows[row + w.tree[spec + T.KEY_COLUMN]]]
-        if key == T.NULL_KEY:
+        if key == L.NULL_KEY:
             return np.uint64(0), False
-        value = mix(value * np.uint64(31) + np.uint64(key))
+        value = fold(value, key)
     return value, True
 
 
@@ -176,7 +175,7 @@ def has_room(w, node):
     if buffer[T.BUFFER_TAIL] < buffer[T.BUFFER_CAPACITY]:
         return True
     compact(w, node, oldest_row(w))
-    w.cursor[T.AT_DETAIL] = node
+    w.cursor[L.CURSOR_DETAIL] = node
     return 4 * buffer[T.BUFFER_TAIL] <= 3 * buffer[T.BUFFER_CAPACITY]
 
 
@@ -288,13 +287,3 @@ def meet(w, left, left_leaf, right, right_leaf):
             return True
         left = w.rows[row + T.LIST_PREVIOUS]
     return False
-
-
-@jit
-def follows(w, last, position):
-    """Say whether an event may stand behind another one in a group: after it, or at the same point."""
-    events = w.events
-    if events[L.EVENT_HIGH, last] < events[L.EVENT_LOW, position]:
-        return True
-    start, end = events[L.EVENT_START, position], events[L.EVENT_END, position]
-    return start == end and events[L.EVENT_START, last] == end and events[L.EVENT_END, last] == end

@@ -1,0 +1,28 @@
+"""The arena of the automaton: runs, the buffer of their bindings, and the matches noted in it."""
+
+from __future__ import annotations
+
+from fyke.engine.kernels.arena import FloatRows, IntegerRows, Integers
+from fyke.engine.kernels.output.arena import SearchArena
+
+
+class AutomatonArena(SearchArena):
+    """Runs are a row of integers and a row of floats each; ``nodes`` (``layout.NODE_*``) are their bindings.
+
+    ``loaded`` runs came with the state, ``saved`` ones go into it.  Matches are noted in ``heads``.  The rest
+    is scratch: the ``path`` of one match and the ``branches`` put off, the runs ``seen`` by hash, the events
+    ``ahead`` for each variable.
+    """
+
+    runs_i: IntegerRows
+    runs_f: FloatRows
+    nodes: IntegerRows
+    loaded_i: IntegerRows
+    loaded_f: FloatRows
+    saved_i: IntegerRows
+    saved_f: FloatRows
+    heads: Integers
+    path: Integers
+    branches: Integers
+    seen: Integers
+    ahead: Integers

@@ -1,0 +1,21 @@
+"""The arena of a search: conditions, where it stands, and what it finds."""
+
+from __future__ import annotations
+
+from fyke.engine.kernels.arena import IntegerRows, Integers, Numbers
+from fyke.engine.kernels.conditions.arena import ConditionArena
+
+
+class SearchArena(ConditionArena):
+    """What every search has: ``segments`` to read, where it stands, what it may use, and its output.
+
+    A row of ``segments`` is a partition: its first row, its first new event, the end of new events, and
+    the stretch of its saved runs.  Matches leave through ``out_positions``, ``out_variables``, ``offsets``.
+    """
+
+    segments: IntegerRows
+    cursor: Integers
+    limits: Integers
+    out_positions: Integers
+    out_variables: Numbers
+    offsets: Integers
