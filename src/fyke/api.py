@@ -41,9 +41,10 @@ from fyke.logical.analyse import analyse
 from fyke.logical.schema import EventSchema, make_schema, unite_columns
 from fyke.plan.anchors import find_anchors
 from fyke.plan.choose_engine import choose_engine
+from fyke.plan.engines import ENGINES
 from fyke.plan.explain import explain_plan
 from fyke.plan.explain_run import Ran
-from fyke.plan.plan import LAZY_ENGINES, Plan, make_plan
+from fyke.plan.plan import Plan, make_plan
 from fyke.plan.planner import choose_plan
 from fyke.plan.statistics import Statistics
 from fyke.spark import batch as spark_batch
@@ -52,7 +53,6 @@ from fyke.spark.session import is_frame
 from fyke.spark.statistics import measure_frame
 from fyke.techniques import Techniques
 
-ENGINES = ("auto", "automaton", *LAZY_ENGINES, "tree")
 OUTPUTS = ("all", "non_overlap", "compressed")
 _TYPE_NAMES = ("type", "event_type", "fyke_type", "__fyke_type")
 
@@ -290,7 +290,7 @@ class _Call:
         )
         self.statistics = statistics
         _check_option("output", output, OUTPUTS)
-        _check_option("engine", engine, ENGINES)
+        _check_option("engine", engine, ("auto", *ENGINES))
         self.limits = Limits() if limits is None else limits
         self.techniques = Techniques() if techniques is None else techniques
         _check_kind("limits", self.limits, Limits, "limits=fyke.Limits(runs=10_000)")

@@ -472,7 +472,9 @@ def test_an_order_names_each_variable_once(order: tuple[str, ...]) -> None:
 def test_an_order_is_a_tuple_for_a_chain() -> None:
     with pytest.raises(OptionError, match="must be a tuple of names of variables, found 'ab'"):
         fyke.Techniques(order="ab")
-    with pytest.raises(OptionError, match="is for engine='lazy_chain', and the engine is 'lazy_tree'"):
+    with pytest.raises(
+        OptionError, match="engine 'lazy_tree' takes no order, which is for engine='lazy_chain'"
+    ):
         fyke.match(
             letters("A"),
             "PATTERN A a WHERE skip_till_any_match { a.x > 0 } WITHIN 1",
@@ -485,8 +487,11 @@ def test_an_order_is_a_tuple_for_a_chain() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("strategy", ["skip_till_next_match", "strict_contiguity"])
-def test_other_strategies_are_for_the_automaton(engine: str, strategy: str) -> None:
+@pytest.mark.parametrize(
+    "strategy, others",
+    [("skip_till_next_match", "'automaton'"), ("strict_contiguity", "'automaton' or 'tree'")],
+)
+def test_other_strategies_are_for_other_engines(engine: str, strategy: str, others: str) -> None:
     with pytest.raises(OptionError) as caught:
         fyke.match(
             letters("AB"),
@@ -495,8 +500,8 @@ def test_other_strategies_are_for_the_automaton(engine: str, strategy: str) -> N
             engine=engine,
         )
     assert str(caught.value) == (
-        f"engine '{engine}' evaluates skip_till_any_match, and the query asks for {strategy}\n"
-        "Use engine='automaton' or 'auto', or write WHERE skip_till_any_match { ... }."
+        f"engine '{engine}' does not evaluate {strategy}, only skip_till_any_match\n"
+        f"Use engine={others} or 'auto', or write WHERE skip_till_any_match {{ ... }}."
     )
 
 

@@ -70,7 +70,7 @@ def _roads(plan: Plan | None) -> set[str]:
         return {"breadth first", "compressed"}
     if plan.engine == "tree":
         return {"tree"}
-    if plan.lazy:
+    if plan.stores:
         counts = isinstance(plan.counting, Counting) and plan.counting.subsets
         return {"lazy counting"} if counts else {"lazy"}
     roads = {"breadth first"} | ({"compressed"} if plan.output == "compressed" else set())

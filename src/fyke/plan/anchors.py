@@ -40,7 +40,7 @@ def find_anchors(plan: Plan) -> Anchors | None:
         return None
     # Who gives an order wants to see the chain do all of the work in that order.
     techniques = plan.techniques
-    wanted = plan.lazy and techniques.candidate_windows and techniques.order is None
+    wanted = plan.stores and techniques.candidate_windows and techniques.order is None
     if not wanted or not plan.schema.points or plan.every_row_counts:
         return None
     anchors = (_anchors_of(plan, number, each) for number, each in enumerate(plan.alternatives))

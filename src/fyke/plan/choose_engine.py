@@ -3,82 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from fyke.errors import OptionError, near_misses
-from fyke.language.ast import Strategy
-from fyke.plan.plan import LAZY_ENGINES, Plan
-from fyke.plan.tree_shape import Shape, leaves
-from fyke.techniques import Techniques
+from fyke.errors import OptionError, listed, near_misses
+from fyke.plan.engines import DEFAULT_ENGINE, ENGINES
+from fyke.plan.plan import Plan
+from fyke.plan.tree_shape import leaves
 
-TREE_STRATEGIES = (Strategy.ANY, Strategy.STRICT)
-ALWAYS_PARTS = "searches one partition of [...] at a time"
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an engine cannot run a query: the ``reason``, what it can do instead, and what to do."""
+
+    reason: str
+    instead: str
+    remedy: str
 
 
 def choose_engine(asked: str, plan: Plan) -> str:
-    """Return the engine for a query; refuse one that cannot evaluate its strategy, or a wrong order."""
-    engine, techniques = "automaton" if asked == "auto" else asked, plan.techniques
-    if engine in LAZY_ENGINES and plan.strategy is not Strategy.ANY:
-        raise OptionError(
-            f"engine {engine!r} evaluates skip_till_any_match, and the query asks for {plan.strategy.value}",
-            remedy="Use engine='automaton' or 'auto', or write WHERE skip_till_any_match { ... }.",
-        )
-    if engine == "tree" and plan.strategy not in TREE_STRATEGIES:
-        raise OptionError(
-            "engine 'tree' evaluates skip_till_any_match and strict_contiguity, and the query asks for "
-            f"{plan.strategy.value}",
-            remedy="Use engine='automaton' or 'auto', or write WHERE skip_till_any_match { ... }.",
-        )
-    _check_search(engine, techniques)
-    if parts_anyway(engine, plan):
-        raise OptionError(
-            f"engine {engine!r} {ALWAYS_PARTS}, so technique 'partition' cannot be switched off",
-            remedy="Leave partition=False out, or use engine='automaton' or 'tree'.",
-        )
-    _check_order(engine, plan, techniques.order)
+    """Return the engine for a query.
+
+    Raises
+    ------
+    OptionError
+        If the engine that is asked for cannot run it, or if an order or a tree is none of the pattern.
+    """
+    engine = DEFAULT_ENGINE if asked == "auto" else asked
+    refusal = why_not(engine, plan)
+    if refusal is not None:
+        raise OptionError(f"engine {engine!r} {refusal.reason}{refusal.instead}", remedy=refusal.remedy)
+    techniques = plan.techniques
+    if techniques.order is not None:
+        _check_names("order", plan, techniques.order, "Leave the order out: then rare variables come first.")
     if techniques.tree is not None:
-        _check_tree(engine, plan, techniques.tree)
+        remedy = "Leave the tree out: then the cheapest one is searched for."
+        _check_names("tree", plan, leaves(techniques.tree), remedy)
     return engine
 
 
-def parts_anyway(engine: str, plan: Plan) -> bool:
-    """Say whether partitions are not wanted, but the engine searches one at a time where [x] makes some.
-
-    Equalities of variables it can leave conditions.  Where WITHIN counts events of the partition, every
-    engine reads it apart.
-    """
-    unwanted = not plan.techniques.partition and not plan.window.counts_events
-    return engine in LAZY_ENGINES and unwanted and bool(plan.split)
-
-
-def _check_search(engine: str, techniques: Techniques) -> None:
-    """Refuse a way to search that the engine does not know."""
-    if engine != "automaton" and techniques.search != "breadth_first":
-        raise OptionError(
-            f"technique 'search' is for engine='automaton', and the engine is {engine!r}",
-            remedy="Leave the search out, or use engine='automaton'.",
+def why_not(engine: str, plan: Plan) -> Refusal | None:
+    """Return why an engine cannot run a query; None if it can."""
+    known, strategy = ENGINES[engine], plan.strategy
+    if strategy not in known.strategies:
+        able = sorted(each.value for each in known.strategies)
+        others = [name for name, each in ENGINES.items() if strategy in each.strategies]
+        remedy = f"Use {_engines(others)} or 'auto', or write WHERE {able[0]} {{ ... }}."
+        return Refusal(f"does not evaluate {strategy.value}", f", only {listed(able)}", remedy)
+    for technique in _asked_for(plan):
+        if technique not in known.takes:
+            others = [name for name, each in ENGINES.items() if technique in each.takes]
+            remedy = f"Leave the {technique} out, or use {_engines(others)}."
+            return Refusal(f"takes no {technique}", f", which is for {_engines(others)}", remedy)
+    if known.stores and not plan.techniques.partition and plan.split and not plan.window.counts_events:
+        # Equalities of variables it can leave conditions; where WITHIN counts events, all engines read apart.
+        others = [name for name, each in ENGINES.items() if not each.stores]
+        return Refusal(
+            "searches one partition of [...] at a time",
+            ", so technique 'partition' cannot be switched off",
+            f"Leave partition=False out, or use {_engines(others)}.",
         )
+    return None
 
 
-def _check_tree(engine: str, plan: Plan, tree: Shape) -> None:
-    """Refuse a tree whose leaves are not the pattern's variables, each once."""
-    if engine != "tree":
-        raise OptionError(
-            f"technique 'tree' is for engine='tree', and the engine is {engine!r}",
-            remedy="Leave the tree out, or use engine='tree'.",
-        )
-    _check_names("tree", plan, leaves(tree), "Leave the tree out: then the cheapest one is searched for.")
+def why_unwise(engine: str, plan: Plan) -> str:
+    """Return why ``auto`` does not take an engine that could run a query, or nothing."""
+    known = ENGINES[engine]
+    if plan.output == "compressed" and not known.compresses:
+        return f"does not make output {plan.output!r}"
+    return (known.unwise or {}).get(plan.strategy, "")
 
 
-def _check_order(engine: str, plan: Plan, order: tuple[str, ...] | None) -> None:
-    """Refuse an order that is not one of the pattern's variables, each once."""
-    if order is None:
-        return
-    if engine != "lazy_chain":
-        raise OptionError(
-            f"technique 'order' is for engine='lazy_chain', and the engine is {engine!r}",
-            remedy="Leave the order out, or use engine='lazy_chain'.",
-        )
-    _check_names("order", plan, order, "Leave the order out: then rare variables come first.")
+def _asked_for(plan: Plan) -> list[str]:
+    """Return the techniques of the call that are for one engine only."""
+    techniques = plan.techniques
+    asked = {
+        "search": techniques.search != "breadth_first",
+        "order": techniques.order is not None,
+        "tree": techniques.tree is not None,
+    }
+    return [name for name, given in asked.items() if given]
+
+
+def _engines(names: Sequence[str]) -> str:
+    return "engine=" + " or ".join(map(repr, names))
 
 
 def _check_names(what: str, plan: Plan, given: Sequence[str], remedy: str) -> None:

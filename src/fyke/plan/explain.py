@@ -176,7 +176,7 @@ def _matching(plan: Plan) -> list[str]:
         lines.append(f"  chain    {', '.join(given) if given else 'rare variables first, groups last'}")
     if plan.engine == "lazy_tree":
         lines.append("  tree     the variable with the fewest candidates in reach is next, groups last")
-    if plan.lazy:
+    if plan.stores:
         lines += _absence_checks(plan)
     if plan.result.over_matches:
         lines.append(f"  then     {_aggregation(plan)}")

@@ -15,13 +15,13 @@ from fyke.logical.normal_form import Alternative, Condition
 from fyke.logical.returns import Output
 from fyke.logical.schema import EventSchema
 from fyke.plan.counting import Counting, plan_counting
+from fyke.plan.engines import DEFAULT_ENGINE, ENGINES
 from fyke.plan.pushdown import Derived, Role, physical, push_down
 from fyke.plan.statistics import Statistics, Sums
 from fyke.plan.window import Extent, measure_extent
 from fyke.techniques import Techniques
 
 ROLES = "__fyke_roles"
-LAZY_ENGINES = ("lazy_chain", "lazy_tree")
 
 _DEFAULT_LIMITS = Limits()
 _DEFAULT_TECHNIQUES = Techniques()
@@ -104,7 +104,7 @@ class Plan:
     limits: Limits = _DEFAULT_LIMITS
     functions: Mapping[str, Callable[..., float]] = field(default_factory=dict)
     techniques: Techniques = _DEFAULT_TECHNIQUES
-    engine: str = "automaton"
+    engine: str = DEFAULT_ENGINE
     statistics: Statistics | None = None
     order: tuple[str, ...] | None = None
     counting: Counting | str = field(init=False)
@@ -113,7 +113,7 @@ class Plan:
         object.__setattr__(self, "counting", self._counting())
 
     def _counting(self) -> Counting | str:
-        if not self.lazy:
+        if not self.stores:
             return f"the {self.engine} lists matches"
         first_chance = self.techniques.absence != "post_processing"
         return plan_counting(
@@ -126,9 +126,9 @@ class Plan:
         return self.query.text
 
     @property
-    def lazy(self) -> bool:
-        """Whether a lazy engine searches."""
-        return self.engine in LAZY_ENGINES
+    def stores(self) -> bool:
+        """Whether the engine stores events and searches them later, as the lazy ones do."""
+        return ENGINES[self.engine].stores
 
     @property
     def made(self) -> tuple[Derived, ...]:
@@ -162,7 +162,7 @@ class Plan:
         if self.strategy is Strategy.STRICT:
             return False
         within = self.window.counts_events or self.strategy is Strategy.PARTITION
-        return self.techniques.partition or within or self.lazy
+        return self.techniques.partition or within or self.stores
 
     def sums(self) -> Sums:
         """Return the sums of what is seen of the events, before anything is added."""
@@ -176,7 +176,7 @@ def make_plan(
     limits: Limits = _DEFAULT_LIMITS,
     techniques: Techniques = _DEFAULT_TECHNIQUES,
     *,
-    engine: str = "automaton",
+    engine: str = DEFAULT_ENGINE,
 ) -> Plan:
     """Push an analysed query down and write all that engines need into one flat plan.
 
