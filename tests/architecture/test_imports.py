@@ -173,6 +173,77 @@ def test_kernels_know_arrays_only() -> None:
     assert not wrong, "\n".join(["", *wrong])
 
 
+ENGINE = "fyke.engine"
+# The rooms of the engine, by rank; those of engines come last, and none imports another's.
+ROOMS = {
+    "kernels": 0,
+    "conditions": 1,
+    "input": 2,
+    "candidates": 2,
+    "output": 3,
+    "measure": 3,
+    "selection": 4,
+    "automaton": 5,
+    "lazy": 5,
+    "tree": 5,
+}
+ENGINE_ROOMS = ("automaton", "lazy", "tree")
+
+
+def room(module: str) -> str:
+    """Return the room of the engine that a module is in, "" for what stands in the hall."""
+    inner = module.removeprefix(f"{ENGINE}.").split(".")
+    return inner[0] if module.startswith(ENGINE) and inner[0] in ROOMS and len(inner) > 1 else ""
+
+
+def test_rooms_of_engines_do_not_import_each_other() -> None:
+    wrong = []
+    for module in modules():
+        for name, node in own(module):
+            for rooms in (room, kernel_room):
+                mine, theirs = rooms(module), rooms(name)
+                if mine in ENGINE_ROOMS and theirs in ENGINE_ROOMS and mine != theirs:
+                    wrong.append(f"{at(module, node)} ({mine}) imports {name}")
+                if mine in ROOMS and theirs in ENGINE_ROOMS and mine not in ENGINE_ROOMS:
+                    wrong.append(f"{at(module, node)} ({mine}) imports {name} of an engine")
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_imports_between_rooms_go_one_way() -> None:
+    wrong = [
+        f"{at(module, node)} ({mine}) imports {name}"
+        for module in modules()
+        for name, node in own(module)
+        for mine, theirs in ((room(module), room(name)), (kernel_room(module), kernel_room(name)))
+        if mine and theirs and ROOMS[theirs] > ROOMS[mine]
+    ]
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def kernel_room(module: str) -> str:
+    """Return the room of kernels that a module is in."""
+    return room(ENGINE + module.removeprefix(KERNELS)) if module.startswith(f"{KERNELS}.") else ""
+
+
+def test_only_the_list_of_engines_knows_them() -> None:
+    """The door and what is around it import no engine: a new one touches ``engines.py`` alone."""
+    wrong = [
+        f"{at(module, node)} imports {name}"
+        for module in modules()
+        if module.startswith(ENGINE) and room(module) == "" and module != f"{ENGINE}.engines"
+        for name, node in own(module)
+        if room(name) in ENGINE_ROOMS
+    ]
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_every_room_is_known() -> None:
+    folders = {path.name for path in (PACKAGE / "engine").iterdir() if (path / "__init__.py").exists()}
+    assert folders == ROOMS.keys()
+    kernels = {path.name for path in (PACKAGE / "engine" / "kernels").iterdir() if path.is_dir()}
+    assert kernels - {"__pycache__"} <= ROOMS.keys()
+
+
 def test_files_are_short() -> None:
     lengths = {
         module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in modules().items()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.conditions.compiled import CompiledQuery, literals_of
+from fyke.engine.compiled import CompiledQuery, literals_of
 from fyke.engine.counters import Counters
 from fyke.engine.engines import SEARCHERS
 from fyke.engine.feed import Feed

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.conditions.compiled import CompiledQuery
+from fyke.engine.compiled import CompiledQuery
 from fyke.engine.conditions.program import Program
 from fyke.engine.feed import Feed
 from fyke.engine.kernels.arrays import Array

@@ -100,7 +100,9 @@ def _checksum(body: bytes) -> bytes:
 def _open(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
     """Return the header and the parts of a state whose bytes are as they were written."""
     if not data:
-        raise StateError("the saved state is empty: nothing was written there", remedy=_START_ANEW[3:])
+        raise StateError(
+            "the saved state is empty: nothing was written there", remedy="Start anew without it."
+        )
     if len(data) < _HEAD.size or not data.startswith(MAGIC):
         raise StateError(
             "these bytes are no state of Fyke: they do not begin as one does",

@@ -10,7 +10,7 @@ from fyke.engine.conditions.arrays import condition_arrays
 from fyke.engine.counters import Counters
 from fyke.engine.feed import Feed
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import BINDING_BYTES, NUMBER, Array, Data, Matches, Runs
+from fyke.engine.kernels.arrays import BINDING_BYTES, Array, Data, Runs
 from fyke.engine.kernels.automaton.arena import AutomatonArena
 from fyke.engine.kernels.automaton.backtrack import run_backtrack
 from fyke.engine.kernels.automaton.breadth_first import run_automaton
@@ -18,44 +18,14 @@ from fyke.engine.kernels.automaton.graphs import GRAPH_SIZE, write_graphs
 from fyke.engine.kernels.automaton.match_buffer import NEVER, release_nodes
 from fyke.engine.kernels.automaton.matches import write_matches
 from fyke.engine.limits import LimitReached
-from fyke.engine.matchset import MatchSet, no_matches
+from fyke.engine.match_output import MatchOutput
+from fyke.engine.matchset import MatchSet
 from fyke.engine.output.graphs import GraphSet
 from fyke.limits import Limits
 
 _RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 1 << 15, 1 << 16, 64, 1 << 15
 _FOUND, _PIECE = 1 << 12, 1 << 20
 _NODE_BYTES = 8 * L.NODE_SIZE
-
-
-class _Found:
-    """Matches taken out of the kernel's arrays."""
-
-    def __init__(self) -> None:
-        self.count = self.bindings = 0
-        self.pieces: list[tuple[Matches, int, int]] = []
-
-    def append(self, matches: Matches, count: int, bindings: int) -> None:
-        """Take over what the kernel has written, with the arrays."""
-        self.pieces.append((matches, count, bindings))
-        self.count += count
-        self.bindings += bindings
-
-    def matches(self) -> MatchSet:
-        """Return them as one set."""
-        if self.count == 0:
-            return no_matches()
-        offsets, base = [np.zeros(1, np.int64)], 0
-        for piece, count, filled in self.pieces:
-            offsets.append(piece.offsets[1 : count + 1] + base)
-            base += filled
-        positions = [piece.positions[:filled] for piece, _, filled in self.pieces]
-        variables = [piece.variables[:filled] for piece, _, filled in self.pieces]
-        joined = (_joined(positions), _joined(variables), np.concatenate(offsets))
-        return MatchSet(*joined, np.zeros(self.count, NUMBER))
-
-
-def _joined(arrays: list[Array]) -> Array:
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 class AutomatonCall:
@@ -76,8 +46,7 @@ class AutomatonCall:
         self.most_nodes = max(1, limits.buffer_bytes // _NODE_BYTES)
         self.cursor = np.zeros(L.CURSOR_SIZE, np.int64)
         self.counters = Counters()
-        self.matches = _room_for(1, 0)
-        self.found = _Found()
+        self.output = MatchOutput(1)
         self.longest = _LONGEST
         self.heads = np.zeros(_HEADS, np.int64)
         self.path, self.branches = np.zeros(_LONGEST, np.int64), np.zeros(_LONGEST, np.int64)
@@ -106,9 +75,7 @@ class AutomatonCall:
             segments=np.ascontiguousarray(segments),
             cursor=self.cursor,
             limits=bounds,
-            out_positions=self.matches.positions,
-            out_variables=self.matches.variables,
-            offsets=self.matches.offsets,
+            **self.output.arrays,
             runs_i=self.runs.integers,
             runs_f=self.runs.floats,
             nodes=self.nodes,
@@ -159,10 +126,10 @@ class AutomatonCall:
                 self.path = np.zeros(4 * head[L.NODE_DEPTH] + 4, np.int64)
                 self.branches = np.zeros(4 * head[L.NODE_UNIONS] + 4, np.int64)
             else:
-                self._drain()
-                self.matches = _room_for(
-                    min(2 * len(self.matches.positions), _PIECE), int(head[L.NODE_DEPTH])
-                )
+                self.output.keep(self.cursor, self.limits.buffer_bytes)
+                room = max(min(2 * self.output.room, _PIECE), 2 * int(head[L.NODE_DEPTH]) + 2)
+                if room > self.output.room:
+                    self.output.make_room(room)
             arena = self._arena(self.segments)
         return arena
 
@@ -183,8 +150,8 @@ class AutomatonCall:
                     rows[:, 2].copy(), rows[:, 0].copy(), rows[:, 3].copy(),
                 )
             )  # fmt: skip
-            self.found.bindings += int(filled[0]) * GRAPH_SIZE // 2
-            if self.found.bindings * BINDING_BYTES > self.limits.buffer_bytes:
+            self.output.bindings += int(filled[0]) * GRAPH_SIZE // 2
+            if self.output.bindings * BINDING_BYTES > self.limits.buffer_bytes:
                 raise LimitReached("buffer_bytes", int(rows[-1, 0]))
 
     def _load(self, before: SavedRuns) -> None:
@@ -205,17 +172,7 @@ class AutomatonCall:
             self.segments[:, 4] = np.searchsorted(segment[order], numbers, side="right")
             self.cursor[L.CURSOR_NODES] = count
             self.cursor[L.CURSOR_LOADED] = len(integers)
-        self.matches = _room_for(_BINDINGS, 0)
-
-    def _drain(self) -> None:
-        """Take over the matches written so far, with the arrays they are in."""
-        count, bindings = int(self.cursor[L.CURSOR_MATCHES]), int(self.cursor[L.CURSOR_BINDINGS])
-        self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
-        if count == 0:
-            return
-        if (self.found.bindings + bindings) * BINDING_BYTES > self.limits.buffer_bytes:
-            raise LimitReached("buffer_bytes", int(self.matches.positions[bindings - 1]))
-        self.found.append(self.matches, count, bindings)
+        self.output.make_room(_BINDINGS)
 
     def _provide(self, status: int) -> bool:
         """Give the kernel what it asks for, or raise the limit it has reached; say whether arrays changed."""
@@ -288,7 +245,7 @@ class AutomatonCall:
         return max(int(events[L.EVENT_END, event]) - window.length, -(2**63))
 
     def _finish(self) -> tuple[MatchSet, SavedRuns]:
-        self._drain()
+        self.output.keep(self.cursor, self.limits.buffer_bytes)
         cursor, counters = self.cursor, self.counters
         counters.condition_evaluations = int(cursor[L.CURSOR_EVALUATIONS])
         counters.bindings_tried = int(cursor[L.CURSOR_TRIED])
@@ -298,7 +255,7 @@ class AutomatonCall:
         counters.starts_skipped = int(cursor[L.CURSOR_SKIPPED])
         counters.events_reread = int(cursor[L.CURSOR_REREAD])
         counters.buffer_peak = int(max(cursor[L.CURSOR_NODES_PEAK], cursor[L.CURSOR_NODES])) * _NODE_BYTES
-        counters.intermediate_matches = self.found.count
+        counters.intermediate_matches = self.output.matches
         saved = int(cursor[L.CURSOR_SAVED])
         kept = release_nodes(
             self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, 0, NEVER,
@@ -309,14 +266,8 @@ class AutomatonCall:
             self.saved.floats[:saved].copy(),
             self.nodes[:kept].copy(),
         )
-        return self.found.matches(), save_runs(self.program, *runs)
+        return self.output.result(), save_runs(self.program, *runs)
 
 
 def _power_of_two(least: int) -> int:
     return 1 << (least - 1).bit_length()
-
-
-def _room_for(bindings: int, deepest: int) -> Matches:
-    """Return arrays for that many bindings, and for one match of that depth at least."""
-    size = max(bindings, 2 * deepest + 2)
-    return Matches(np.empty(size, np.int64), np.empty(size, NUMBER), np.zeros(size // 2 + 2, np.int64))

@@ -19,7 +19,7 @@ from fyke.engine.automaton.saved_runs import (
     no_runs,
     split_runs,
 )
-from fyke.engine.conditions.compiled import CompiledQuery
+from fyke.engine.compiled import CompiledQuery
 from fyke.engine.feed import Feed
 from fyke.engine.kernels.arrays import NUMBER, Array
 from fyke.engine.matchset import MatchSet, concat

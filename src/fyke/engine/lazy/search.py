@@ -9,14 +9,14 @@ import numpy as np
 from fyke.engine.candidates.candidates import find_candidates
 from fyke.engine.candidates.keys import Keys
 from fyke.engine.candidates.reach import find_reach
+from fyke.engine.compiled import CompiledQuery
 from fyke.engine.conditions.arrays import condition_arrays
-from fyke.engine.conditions.compiled import CompiledQuery
 from fyke.engine.conditions.program import Program
 from fyke.engine.counters import Counters
 from fyke.engine.feed import Feed
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arena import Arenas
-from fyke.engine.kernels.arrays import NUMBER, Array
+from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.conditions.arena import ConditionArena
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.lazy.arena import LazyArena
@@ -27,6 +27,7 @@ from fyke.engine.lazy.steps import LazyCompiler, Step, share
 from fyke.engine.lazy.tables import Indexes, PlanTables
 from fyke.engine.lazy.tally import TallyArrays
 from fyke.engine.limits import LimitReached
+from fyke.engine.match_output import MatchOutput
 from fyke.engine.matchset import MatchSet
 from fyke.engine.window import kernel_window
 from fyke.errors import CountTooLargeError
@@ -140,7 +141,7 @@ class LazyCall:
         self.interval_width = most_comparisons * Z.INTERVAL_SIZE
         self.longest = len(self.program.everything) + _LEVELS
         self._make_levels()
-        self._make_output(_BINDINGS)
+        self.output = MatchOutput(_BINDINGS, alternatives=True)
         programs = [search.compiler.programs[number] for number in search.compiler.beside]
         self.small = self._absence_scratch(programs) | {
             "chosen": np.zeros(len(self.program.everything), np.int64),
@@ -159,13 +160,6 @@ class LazyCall:
     def _make_subsets(self, width: int) -> None:
         self.subset_i = np.zeros((BLOCKS + 6 * (1 + 2 * self.tallies), width), np.int64)
         self.subset_f = np.zeros((max(1, 6 * self.tallies), width), np.float64)
-
-    def _make_output(self, bindings: int) -> None:
-        # In blocks: allocators keep what is freed in large pieces at hand for the next call.
-        places, numbers = np.empty((2, bindings), np.int64), np.empty((2, bindings), NUMBER)
-        self.out = dict(zip(("out_positions", "offsets"), places, strict=True))
-        self.out |= dict(zip(("out_variables", "out_alternative"), numbers, strict=True))
-        self.out["offsets"][0] = 0
 
     def _absence_scratch(self, programs: Sequence[Program]) -> dict[str, Array]:
         """Return the stack of a search for absences: room for the bound events, and for all as added ones."""
@@ -193,7 +187,7 @@ class LazyCall:
         return LazyArena(
             **condition_arrays(self.program, self.code, self.constants, self.data, self.longest),
             **self.shared,
-            **self.out,
+            **self.output.arrays,
             **self.small,
             beside=self.beside,
             segments=self.segments,
@@ -217,10 +211,10 @@ class LazyCall:
         subsets = bool(self.shared["plan"][Z.PLAN_SUBSETS])
         while True:
             status = run_lazy_counting(arena) if subsets else run_lazy(arena)
-            if self.cursor[L.CURSOR_MATCHES]:
-                yield self._drain()
-                if status != L.DONE:  # the chunk has taken the arrays along
-                    self._make_output(len(self.out["out_positions"]))
+            chunk = self.output.drain(self.cursor)
+            if chunk is not None:
+                yield chunk
+                if status != L.DONE:  # the chunk may have taken the arrays along
                     arena = self._arena()
             if self.cursor[Z.SEEK_WIDE]:
                 raise CountTooLargeError()
@@ -231,19 +225,9 @@ class LazyCall:
             if status == L.NEED_SCRATCH:
                 self._grow()
                 arena = self._arena()
-            elif self.longest >= len(self.out["out_positions"]):
-                self._make_output(2 * self.longest)
+            elif self.longest >= self.output.room:
+                self.output.make_room(2 * self.longest)
                 arena = self._arena()
-
-    def _drain(self) -> MatchSet:
-        count, bindings = int(self.cursor[L.CURSOR_MATCHES]), int(self.cursor[L.CURSOR_BINDINGS])
-        self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
-        return MatchSet(
-            self.out["out_positions"][:bindings],
-            self.out["out_variables"][:bindings],
-            self.out["offsets"][: count + 1],
-            self.out["out_alternative"][:count],
-        )
 
     def _grow(self) -> None:
         needed = int(self.cursor[L.CURSOR_DETAIL])

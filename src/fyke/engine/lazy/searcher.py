@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.conditions.compiled import CompiledQuery
+from fyke.engine.compiled import CompiledQuery
 from fyke.engine.conditions.program import Program
 from fyke.engine.feed import Feed
 from fyke.engine.kernels import layout as L

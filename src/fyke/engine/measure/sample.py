@@ -8,7 +8,7 @@ import pyarrow as pa
 from fyke.engine.candidates.candidates import find_candidates
 from fyke.engine.candidates.keys import Keys
 from fyke.engine.candidates.reach import reach_of_read_rows
-from fyke.engine.conditions.compiled import CompiledQuery, literals_of
+from fyke.engine.compiled import CompiledQuery, literals_of
 from fyke.engine.conditions.program import Program
 from fyke.engine.input.order import Ordered, order_rows, times
 from fyke.engine.input.prepare import prepare

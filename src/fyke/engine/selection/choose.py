@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fyke.engine.conditions.compiled import CompiledQuery
+from fyke.engine.compiled import CompiledQuery
 from fyke.engine.feed import Feed
 from fyke.engine.kernels.arrays import NUMBER, Array
 from fyke.engine.matchset import MatchSet

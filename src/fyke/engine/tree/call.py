@@ -9,12 +9,13 @@ from fyke.engine.conditions.arrays import condition_arrays
 from fyke.engine.conditions.program import Program
 from fyke.engine.counters import Counters
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import BINDING_BYTES, NUMBER, Array, Data
+from fyke.engine.kernels.arrays import Array, Data
 from fyke.engine.kernels.tree import layout as T
 from fyke.engine.kernels.tree.arena import TreeArena
 from fyke.engine.kernels.tree.join import run_tree
 from fyke.engine.limits import LimitReached
-from fyke.engine.matchset import MatchSet, concat
+from fyke.engine.match_output import MatchOutput
+from fyke.engine.matchset import MatchSet
 from fyke.engine.tree.tables import TreeTables
 from fyke.limits import Limits
 from fyke.plan.search import PAIR, ROW
@@ -49,11 +50,9 @@ class TreeCall:
         self.observed = np.zeros((len(self.program.condition_rows) + 1, 2), np.int64)
         self.buffers = np.zeros((len(self.widths), T.BUFFER_SIZE), np.int64)
         self.longest = _LONGEST * max(1, self.program.positives)
-        self.found: list[MatchSet] = []
-        self.matches = self.bindings = 0
+        self.output = MatchOutput(_BINDINGS)
         self.done = False
         self._lay_out([rows] * len(self.widths))
-        self._make_output(_BINDINGS)
         self.arena = self._arena()
 
     def _lay_out(self, capacities: list[int]) -> None:
@@ -77,18 +76,11 @@ class TreeCall:
             source, target = int(old[0][node, T.BUFFER_BEGIN]), int(self.buffers[node, T.BUFFER_BEGIN])
             self.rows[target : target + count] = old[1][source : source + count]
 
-    def _make_output(self, bindings: int) -> None:
-        self.out: dict[str, Array] = {
-            "out_positions": np.zeros(bindings, np.int64),
-            "out_variables": np.zeros(bindings, NUMBER),
-            "offsets": np.zeros(bindings + 2, np.int64),
-        }
-
     def _arena(self) -> TreeArena:
         """Return everything the kernel works on."""
         return TreeArena(
             **condition_arrays(self.program, self.code, self.constants, self.data, 2 * self.longest),
-            **self.out,
+            **self.output.arrays,
             segments=self.segments,
             cursor=self.cursor,
             limits=np.array([0, 0, self.limits.steps], np.int64),
@@ -109,11 +101,12 @@ class TreeCall:
         while True:
             status = int(run_tree(self.arena))
             self._drain()
-            if status in (L.DONE, T.PAUSE):
-                self.done = status == L.DONE
+            self.done = status == L.DONE
+            if not self.done and status != T.PAUSE:
+                self._provide(status)
+            self.arena = self._arena()  # arrays may have grown, or gone with the matches
+            if self.done or status == T.PAUSE:
                 return self.done
-            self._provide(status)
-            self.arena = self._arena()
 
     def _provide(self, status: int) -> None:
         """Give the kernel what it asks for, or raise the limit it has reached."""
@@ -123,8 +116,8 @@ class TreeCall:
         if status == L.NEED_SCRATCH:
             self.longest *= 2
         elif status == L.NEED_OUTPUT:
-            if self.longest > len(self.out["out_positions"]):
-                self._make_output(2 * self.longest)
+            if self.longest > self.output.room:
+                self.output.make_room(2 * self.longest)
         else:
             capacities = self.buffers[:, T.BUFFER_CAPACITY].tolist()
             capacities[int(self.cursor[L.CURSOR_DETAIL])] *= 2
@@ -136,24 +129,9 @@ class TreeCall:
 
     def _drain(self) -> None:
         """Take the matches written so far out of the kernel's arrays."""
-        count, bindings = int(self.cursor[L.CURSOR_MATCHES]), int(self.cursor[L.CURSOR_BINDINGS])
-        self.cursor[L.CURSOR_MATCHES] = self.cursor[L.CURSOR_BINDINGS] = 0
-        if count == 0:
-            return
-        self.found.append(
-            MatchSet(
-                self.out["out_positions"][:bindings].copy(),
-                self.out["out_variables"][:bindings].copy(),
-                self.out["offsets"][: count + 1].copy(),
-                np.zeros(count, NUMBER),
-            )
-        )
-        self.matches += count
-        self.bindings += bindings
-        if self.bindings * BINDING_BYTES > self.limits.buffer_bytes:
-            raise LimitReached("buffer_bytes", int(self.found[-1].positions[-1]))
-        if self.matches > self.limits.matches:
-            raise LimitReached("matches", int(self.found[-1].positions[-1]))
+        self.output.keep(self.cursor, self.limits.buffer_bytes)
+        if self.output.matches > self.limits.matches:
+            raise LimitReached("matches", int(self.output.pieces[-1].positions[-1]))
 
     def work(self) -> float:
         """Return what it has done so far, in the unit of the planner: pairs looked at and rows made."""
@@ -173,7 +151,7 @@ class TreeCall:
 
     def result(self) -> MatchSet:
         """Return the matches found so far."""
-        return concat(self.found)
+        return self.output.result()
 
     def counters(self) -> Counters:
         """Return what the tree has counted."""
@@ -184,5 +162,5 @@ class TreeCall:
             runs_created=int(self.buffers[:, T.BUFFER_MADE].sum()),
             peak_runs=int(cursor[T.AT_PEAK]),
             buffer_peak=8 * len(self.rows),
-            intermediate_matches=self.matches,
+            intermediate_matches=self.output.matches,
         )

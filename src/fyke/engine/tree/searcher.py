@@ -18,7 +18,7 @@ import numpy as np
 from fyke.engine.candidates.candidates import Candidates, find_candidates
 from fyke.engine.candidates.keys import Keys
 from fyke.engine.candidates.reach import reach_of_read_rows
-from fyke.engine.conditions.compiled import CompiledQuery
+from fyke.engine.compiled import CompiledQuery
 from fyke.engine.conditions.program import Program
 from fyke.engine.counters import Counters
 from fyke.engine.feed import Feed

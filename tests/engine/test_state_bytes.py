@@ -1,0 +1,213 @@
+"""The bytes of a state: what each refusal says, and that every format ever written can still be read.
+
+``states/v1/*.state`` were written by format 1 and are never written anew.  When the format changes, the new
+version gets a folder of its own (``python -m tests.engine.test_state_bytes v2``), and the old ones stay.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import fyke
+from fyke.engine.state_bytes import FORMAT, MAGIC, _checksum, decode_state, encode_state
+from fyke.errors import StateError
+from tests.random.test_advance import Stream
+from tests.random.test_state import QUERIES, outcome, stream_for
+
+STATES = Path(__file__).parent / "states"
+VERSIONS = sorted(path.name for path in STATES.iterdir() if path.is_dir())
+
+
+def refusal(stream: Stream, data: bytes, schema: pa.Schema | None = None) -> str:
+    with pytest.raises(StateError) as caught:
+        decode_state(stream.door, data, schema or stream.state.rows.schema)
+    return str(caught.value)
+
+
+def written(name: str = "automaton") -> tuple[Stream, bytes]:
+    stream, _ = stream_for(name)
+    return stream, encode_state(stream.door, stream.state)
+
+
+def test_an_empty_file() -> None:
+    stream, _ = written()
+    assert refusal(stream, b"") == (
+        "the saved state is empty: nothing was written there\nStart anew without it."
+    )
+
+
+@pytest.mark.parametrize("data", [b"PAR1" + b"\0" * 100, b"hello", bytes(range(256)), MAGIC[:5]])
+def test_bytes_of_another_program(data: bytes) -> None:
+    stream, _ = written()
+    assert refusal(stream, data) == (
+        "these bytes are no state of Fyke: they do not begin as one does\n"
+        "Look whether the path is right. Or start anew without it."
+    )
+
+
+def test_a_newer_format() -> None:
+    stream, data = written()
+    newer = data[:8] + struct.pack("<H", FORMAT + 1) + data[10:]
+    assert refusal(stream, newer) == (
+        f"the saved state has format {FORMAT + 1}, and this version of Fyke reads formats up to {FORMAT}\n"
+        "Use the version of Fyke that wrote it, or a newer one. Or start anew without it."
+    )
+
+
+def test_a_format_before_the_first() -> None:
+    stream, data = written()
+    assert refusal(stream, data[:8] + struct.pack("<H", 0) + data[10:]).split("\n")[0] == (
+        "the saved state is damaged: there is no format 0"
+    )
+
+
+def test_another_query() -> None:
+    _, data = written("automaton")
+    stream, _ = written("set")
+    assert refusal(stream, data) == (
+        "the saved state is of another query: its pattern, conditions, window or RETURN differ\n"
+        "Run the query that wrote it; layout, label and order of conditions do not matter. "
+        "Or start anew without it."
+    )
+
+
+def test_the_same_query_in_another_layout() -> None:
+    stream, data = written("lazy_chain")
+    text = QUERIES["lazy_chain"].replace("[k] AND a.x < b.x", "a.x < b.x\n AND [k]")
+    other = Stream(stream.schema, fyke.parse(text), "t", engine="lazy_chain")
+    assert decode_state(other.door, data, stream.state.rows.schema).rows == stream.state.rows
+
+
+def test_another_engine() -> None:
+    stream, data = written("lazy_chain")
+    other = Stream(stream.schema, stream.query, "t", engine="tree")
+    assert refusal(other, data) == (
+        "the saved state is of engine 'lazy_chain', and this plan uses 'tree'\n"
+        "Write engine='lazy_chain': every engine gives the same rows. Or start anew without it."
+    )
+
+
+def test_another_output() -> None:
+    stream, data = written("non_overlap")
+    other = Stream(stream.schema, stream.query, "t")
+    assert refusal(other, data) == (
+        "the saved state is of output='non_overlap', and this call asks for 'all'\n"
+        "Ask for the same output. Or start anew without it."
+    )
+
+
+def test_another_schema() -> None:
+    stream, data = written()
+    fields = [pa.field("x", pa.float64()) if f.name == "x" else f for f in stream.schema]
+    other = Stream(pa.schema(fields), stream.query, "t")
+    assert refusal(other, data, other.state.rows.schema) == (
+        "the saved state is of events with another schema: columns that the query needs, their types, or "
+        "the columns that order and divide the events differ\n"
+        "Bring the events into the schema they had. Or start anew without it."
+    )
+
+
+def test_a_truncated_state() -> None:
+    stream, data = written()
+    assert refusal(stream, data[:-1]) == (
+        "the saved state is damaged: its checksum does not fit its bytes\n"
+        "Restore it from a copy, or start anew without it."
+    )
+
+
+def forged(data: bytes, change: Callable[[dict[str, object]], None]) -> bytes:
+    """Return a state with another header and a checksum that fits: only validation can notice."""
+    length = struct.unpack_from("<I", data, 10)[0]
+    header = json.loads(data[14 : 14 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    body = data[:10] + struct.pack("<I", len(text)) + text + data[14 + length : -16]
+    return body + _checksum(body)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header.update(arrays=header["arrays"][:-1]),
+        lambda header: header.update(arrays=[["read", "int64", [3]], *header["arrays"][1:]]),
+        lambda header: header.update(arrays=[[n, k, [2, *s]] for n, k, s in header["arrays"]]),
+        lambda header: header.update(parts=[5, *header["parts"][1:]]),
+        lambda header: header.update(parts=[]),
+        lambda header: header.update(watermark="yesterday"),
+        lambda header: header.update(watermark=2**80),
+        lambda header: header.update(notes=["more"]),
+        lambda header: header.pop("arrays"),
+    ],
+)
+def test_a_forged_header_is_refused(change: Callable[[dict[str, object]], None]) -> None:
+    stream, data = written()
+    assert refusal(stream, forged(data, change)).startswith("the saved state is damaged: ")
+
+
+@pytest.mark.parametrize("name", ["automaton", "set", "events"])  # a robust search saves no runs
+def test_positions_that_are_not_there_are_refused(name: str) -> None:
+    stream, _ = stream_for(name)
+    memory = list(stream.state.memory)
+    tried = 0
+    for field in ("integers", "nodes", "states"):
+        array = getattr(memory[0], field)
+        for column in range(array.shape[1] if len(array) else 0):
+            wrong = array.copy()
+            wrong[:, column] = 2**40
+            state = replace(stream.state, memory=(replace(memory[0], **{field: wrong}),))
+            data = encode_state(stream.door, state)
+            try:
+                outcome(stream, data, stream.schema.empty_table())
+            except StateError:
+                tried += 1
+    assert tried >= 5
+
+
+def test_waiting_matches_are_checked() -> None:
+    stream, _ = stream_for("automaton")
+    waiting = stream.state.waiting
+    assert len(waiting)
+    for wrong in (
+        replace(waiting, positions=waiting.positions + 10_000),
+        replace(waiting, variables=waiting.variables + 100),
+        replace(waiting, alternative=waiting.alternative - 1),
+        replace(waiting, offsets=waiting.offsets[::-1].copy()),
+    ):
+        data = encode_state(stream.door, replace(stream.state, waiting=wrong))
+        assert refusal(stream, data).startswith("the saved state is damaged: its waiting matches")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", QUERIES)
+def test_states_of_every_format_are_read(version: str, name: str) -> None:
+    stream, rest = stream_for(name)
+    expected = outcome(stream, encode_state(stream.door, stream.state), rest)
+    assert outcome(stream, (STATES / version / f"{name}.state").read_bytes(), rest) == expected
+    assert expected
+
+
+def test_the_current_format_has_its_states() -> None:
+    assert f"v{FORMAT}" in VERSIONS
+
+
+def test_an_idle_state_costs_nothing() -> None:
+    stream, rest = stream_for("automaton")
+    stream.advance(rest, 10_000)
+    assert stream.state.idle
+    assert len(encode_state(stream.door, stream.state)) < 1_000
+
+
+if __name__ == "__main__":
+    folder = STATES / sys.argv[1]
+    folder.mkdir()
+    for query in QUERIES:
+        running, _ = stream_for(query)
+        (folder / f"{query}.state").write_bytes(encode_state(running.door, running.state))
