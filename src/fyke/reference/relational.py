@@ -14,7 +14,7 @@ from fyke.logical.relational import AnalysedRelational
 from fyke.logical.returns import END, START
 from fyke.reference.events import as_time
 from fyke.reference.expression import Occurrence, evaluate
-from fyke.reference.types import item_type
+from fyke.reference.types import item_type, typed_array
 from fyke.reference.values import aggregate
 
 Joined = tuple[Occurrence, ...]
@@ -29,7 +29,7 @@ def relational_table(streams: Mapping[str, Sequence[Occurrence]], analysed: Anal
     arrays = []
     for name, kind in kinds.items():
         values = [row[name] for row in rows]
-        arrays.append(as_time(values, kind) if name in (START, END) else pa.array(values, kind))
+        arrays.append(as_time(values, kind) if name in (START, END) else typed_array(values, kind))
     return pa.Table.from_arrays(arrays, names=list(kinds))
 
 

@@ -16,7 +16,7 @@ from fyke.reference.events import as_time
 from fyke.reference.expression import Functions, evaluate
 from fyke.reference.identity import match_ids
 from fyke.reference.matches import Match, partition_key, return_value
-from fyke.reference.types import item_type
+from fyke.reference.types import item_type, typed_array
 from fyke.reference.values import aggregate
 
 
@@ -67,7 +67,7 @@ def match_rows(found: Sequence[Match], table: pa.Table, analysed: Analysed, func
             columns[column.name] = _bound_events(found, table, analysed, variables[item.variable])
         else:
             values = [_value(item, each, analysed, functions) for each in found]
-            columns[column.name] = pa.array(values, _type(item, analysed))
+            columns[column.name] = typed_array(values, _type(item, analysed))
     return pa.table(columns)
 
 
@@ -134,7 +134,7 @@ def aggregated_rows(found: Sequence[Match], analysed: Analysed, functions: Funct
 
     for column in analysed.output.columns:
         values = [evaluate(over(column.expression, each), {}, {}, functions) for each in groups.values()]
-        columns[column.name] = pa.array(values, _type(column.expression, analysed))
+        columns[column.name] = typed_array(values, _type(column.expression, analysed))
     return pa.table(columns)
 
 

@@ -1,8 +1,10 @@
-"""The Arrow types of the items of RETURN, as docs/results.md has them."""
+"""The Arrow types of the items of RETURN, as docs/results.md has them, and values of these types."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
+from decimal import Decimal
 
 import pyarrow as pa
 
@@ -19,7 +21,7 @@ from fyke.language.ast import (
     Unary,
 )
 from fyke.logical.kinds import FUNCTIONS, Kind
-from fyke.reference.values import AGGREGATES, COMPARISONS
+from fyke.reference.values import AGGREGATES, COMPARISONS, Value
 
 Attribute = Callable[[Reference], pa.DataType]
 
@@ -56,6 +58,22 @@ def item_type(item: Expression, attribute: Attribute) -> pa.DataType:
             return _call(item.function, [item_type(argument, attribute) for argument in item.arguments])
         case _:
             return pa.bool_()
+
+
+def typed_array(values: Sequence[Value], kind: pa.DataType) -> pa.Array:
+    """Return computed values as an array of the type of their item."""
+    return pa.array([None if value is None else _fitting(value, kind) for value in values], kind)
+
+
+def _fitting(value: Value, kind: pa.DataType) -> Value:
+    """Return a value in the form Arrow takes for a type: which of several it was, it does not tell."""
+    if pa.types.is_floating(kind):
+        return float(value)
+    if pa.types.is_decimal(kind) and not isinstance(value, Decimal):
+        return Decimal(value)
+    if pa.types.is_timestamp(kind) and not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day)
+    return value
 
 
 def _literal(value: object) -> pa.DataType:
