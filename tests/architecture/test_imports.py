@@ -19,10 +19,10 @@ RANKS = {
     "techniques": 1,
     "language": 2,
     "logical": 3,
+    "reference": 4,
     "plan": 4,
     "engine": 5,
     "spark": 6,
-    "reference": 7,
     "call": 8,
     "api": 8,
     "": 9,  # fyke/__init__.py
@@ -31,6 +31,7 @@ RANKS = {
     "__main__": 10,
 }
 APART = "datasets"  # imports nothing of the ranks; only cli and demo may import it
+JUDGE = "reference"  # judges plans and engines, so they have nothing to do with one another
 KERNELS = "fyke.engine.kernels"
 KERNEL_LIBRARIES = {"numpy", "numba", "llvmlite"}
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "manager", "factory", "base", "common", "misc"}
@@ -113,6 +114,18 @@ def test_the_datasets_stand_apart() -> None:
         if (top(module) == APART) != (top(name) == APART)
         and not (top(name) == APART and RANKS[top(module)] == RANKS["cli"])
         and not (top(module) == APART and top(name) == "errors")
+    ]
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_the_reference_knows_the_normal_form_and_nothing_after_it() -> None:
+    allowed = {"errors", "limits", "language", "logical", JUDGE}
+    wrong = [
+        f"{at(module, node)} imports {name}"
+        for module in modules()
+        for name, node in own(module)
+        if (top(module) == JUDGE and top(name) not in allowed)
+        or (top(name) == JUDGE and top(module) not in (JUDGE, ""))
     ]
     assert not wrong, "\n".join(["", *wrong])
 

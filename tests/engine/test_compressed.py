@@ -25,6 +25,19 @@ def test_one_row_per_event_that_ends_matches() -> None:
     assert compressed["matches"].to_pylist() == [3, 7]
 
 
+@pytest.mark.parametrize("strategy", ["skip_till_any_match", "robust_skip_till_next_match"])
+def test_an_event_has_one_row_however_the_search_comes_to_it(strategy: str) -> None:
+    """States that are met for the first time, and going back, part the matches of an event."""
+    query = f"PATTERN AND(A+ x[], A y, A z) WHERE {strategy} {{ x.t >= 0 }}"
+    compressed = fyke.match(events("AAAA"), query, **OPTIONS, engine="automaton")
+    assert compressed["end"].to_pylist() == [2, 3]
+    assert len(set(compressed["end"].to_pylist())) == compressed.num_rows
+    nodes = [tuple(map(repr, node.values())) for node in compressed["nodes"][1].as_py()]
+    assert len(set(nodes)) == len(nodes)
+    rows = sum(batch.num_rows for batch in fyke.enumerate_matches(compressed))
+    assert rows == sum(compressed["matches"].to_pylist()) > 2
+
+
 def test_a_graph_grows_with_the_events_and_not_with_the_matches() -> None:
     sizes = []
     for length in (20, 40):

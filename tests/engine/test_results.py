@@ -20,9 +20,9 @@ def events(**columns: list[Any]) -> pa.Table:
     return pa.table({"kind": ["A"] * count, "t": list(range(count)), **columns})
 
 
-def returned(table: pa.Table, query: str, **options: Any) -> pa.Table:
+def returned(table: pa.Table, query: str, engine: str = "auto", **options: Any) -> pa.Table:
     """Return the result of the engine, which must be that of the reference."""
-    found = fyke.match(table, query, time="t", type="kind", **options)
+    found = fyke.match(table, query, time="t", type="kind", engine=engine, **options)
     differing = difference(found, reference.match(table, query, time="t", type="kind", **options))
     assert differing is None, differing
     return found
@@ -92,3 +92,45 @@ def test_identifiers_know_which_variable_an_event_is_bound_to() -> None:
     found = returned(table, "PATTERN AND(A a, A b, A c) WHERE skip_till_any_match { a.x > 0 } WITHIN 9")
     assert found.num_rows == 6
     assert len(set(found["match_id"].to_pylist())) == 6
+
+
+@pytest.mark.parametrize(
+    "pattern, names",
+    [
+        ("SEQ(A? a, B b, C c)", "abc"),
+        ("AND(A? a, OR(C c, B b))", "acb"),
+        ("SEQ(C? c, A* a[], ~B b, B d)", "cad"),
+    ],
+)
+def test_columns_are_in_the_order_of_the_pattern(pattern: str, names: str) -> None:
+    """An optional variable is missing in the first alternative, and still comes where it is written."""
+    table = pa.table({"kind": list("ABC"), "t": [1, 2, 3]})
+    found = returned(table, f"PATTERN {pattern} WITHIN 9")
+    assert found.column_names == ["match_id", "start", "end", *names]
+
+
+@pytest.mark.parametrize("engine", ["automaton", "lazy_chain", "lazy_tree", "tree"])
+def test_non_overlap_takes_matches_alike_in_the_order_of_the_pattern(engine: str) -> None:
+    """The optional variable is compared first: it has the first of three events that are equal."""
+    twins = pa.table({"kind": list("AAA"), "t": [1, 1, 1], "x": [7, 8, 9]})
+    query = "PATTERN AND(A? a, A b, A c) WHERE skip_till_any_match { } WITHIN 9"
+    found = returned(twins, query, output="non_overlap", engine=engine)
+    assert [[row[name]["x"] for name in "abc"] for row in found.to_pylist()] == [[7, 8, 9]]
+
+
+def test_events_of_a_dict_have_the_columns_of_their_type() -> None:
+    tables = {
+        "A": pa.table({"t": [1, 2], "x": pa.array([1, 2], pa.int32()), "s": ["p", "q"]}),
+        "B": pa.table(
+            {"t": pa.array([3, 4], pa.int32()), "x": [2.0, 1.0], "v": pa.array(["p", "q"], pa.string_view())}
+        ),
+    }
+    for query in (
+        "PATTERN SEQ(A a, B b) WHERE skip_till_any_match { [x] }",
+        "PATTERN AND(ANY a, B+ b[])",
+        "PATTERN OR(A a, B a) RETURN a, a.x",
+    ):
+        found, expected = (match(tables, query, time="t") for match in (fyke.match, reference.match))
+        differing = difference(found, expected)
+        assert differing is None, differing
+        assert found.num_rows

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 import fyke
+from fyke import reference
 from fyke.language.ast import Strategy
 from fyke.techniques import Techniques
 from tests.random.results import difference
-from tests.random.streams import cases
+from tests.random.streams import Case, cases
 from tests.random.test_engine_against_reference import SETTINGS
 
 WAYS = (Techniques(), Techniques(merging=False), Techniques(search="backtrack", robust="post_processing"))
@@ -22,7 +23,7 @@ WAYS = (Techniques(), Techniques(merging=False), Techniques(search="backtrack", 
 def test_enumerated_graphs_are_all_matches(strategy: Strategy) -> None:
     @settings(SETTINGS, max_examples=60, derandomize=True)
     @given(cases(strategy, judged=False))
-    def check(case) -> None:  # type: ignore[no-untyped-def]
+    def check(case: Case) -> None:
         query = replace(case.query, returns=None)
         options = {**case.options, "output": "all", "engine": "automaton"}
         expected = fyke.match(case.table, query, **options)
@@ -34,5 +35,23 @@ def test_enumerated_graphs_are_all_matches(strategy: Strategy) -> None:
             differing = difference(found, expected)
             assert differing is None, differing
             assert sum(compressed["matches"].to_pylist()) == expected.num_rows
+
+    check()
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_graphs_hold_the_matches_of_the_reference(strategy: Strategy) -> None:
+    @settings(SETTINGS, max_examples=60, derandomize=True)
+    @given(cases(strategy))
+    def check(case: Case) -> None:
+        query = replace(case.query, returns=None)
+        options = {**case.options, "output": "compressed"}
+        compressed = fyke.match(case.table, query, **options, engine="automaton")
+        certain = reference.match(case.table, query, **options)
+        differing = difference(compressed.select(certain.column_names), certain)
+        assert differing is None, differing
+        expected = reference.match(case.table, query, **{**options, "output": "all"})
+        differing = difference(reference.enumerate_matches(compressed), expected)
+        assert differing is None, differing
 
     check()

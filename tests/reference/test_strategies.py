@@ -8,6 +8,7 @@ from fyke.errors import InputError
 from fyke.language.ast import Index, Literal, Reference, Strategy
 from fyke.logical.normal_form import Absence, Alternative
 from fyke.reference import non_overlap, return_value
+from fyke.reference.matches import in_order
 
 from .notation import (
     ANY,
@@ -272,8 +273,8 @@ def test_the_second_alternative_finds_what_an_absence_of_the_first_refuses() -> 
     assert [match.alternative for match in run(query, stream("A0 X1 B2"))] == [1]
 
 
-def test_matches_come_in_order_of_end_start_and_size() -> None:
-    matches = run(form(alternative("A+ a[]")), stream("A0 A1 A1"))
+def test_matches_have_an_order_of_end_start_and_size() -> None:
+    matches = in_order(run(form(alternative("A+ a[]")), stream("A0 A1 A1")), ["a"])
     assert [match.positions["a"] for match in matches] == [
         (0,),
         (0, 1, 2),
@@ -286,11 +287,25 @@ def test_matches_come_in_order_of_end_start_and_size() -> None:
     assert (matches[1].start, matches[1].end) == (0, 1)
 
 
+def test_matches_alike_are_ordered_by_variable_and_the_unbound_come_first() -> None:
+    """The alternatives of an optional variable come without it first, but it is the pattern that orders."""
+    query = form(alternative("A b , A c"), alternative("A a , A b , A c"), alternative("A a , A c"))
+    matches = in_order(run(query, stream("A0 A0 A0")), ["a", "b", "c"])
+    bound = [[match.positions.get(name) for name in "abc"] for match in matches]
+    assert bound[:3] == [[(0,), (1,), (2,)], [(0,), (2,), (1,)], [(1,), (0,), (2,)]]
+    assert bound[6:8] == [[None, (0,), (1,)], [None, (0,), (2,)]]
+    assert bound[12:14] == [[(0,), None, (1,)], [(0,), None, (2,)]]
+
+
 def test_non_overlap_keeps_what_starts_after_the_last_end_per_partition() -> None:
     query = form(AB, by=("k",))
     matches = run(query, stream("A0:k=1 A1:k=2 A1:k=1 B2:k=1 A2:k=1 B3:k=1 B3:k=2 A4:k=1 B5:k=1"))
-    kept = [(match.start, match.end, match.events[0].values["k"]) for match in non_overlap(query, matches)]
-    assert kept == [(0, 2, 1), (1, 3, 2), (4, 5, 1)]
+    kept = non_overlap(query, matches, ["a", "b"])
+    assert [(match.start, match.end, match.events[0].values["k"]) for match in kept] == [
+        (0, 2, 1),
+        (1, 3, 2),
+        (4, 5, 1),
+    ]
 
 
 def test_return_values() -> None:

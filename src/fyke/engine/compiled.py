@@ -30,7 +30,7 @@ class CompiledQuery:
             self.uses, plan.strategy, plan.window, self.tick, scale, numbers, plan.text, plan.schema.points,
             plan.techniques,
         )  # fmt: skip
-        self.names = list(dict.fromkeys(v.name for each in plan.alternatives for v in each.variables))
+        self.names = plan.names
         self._functions = [
             compile_external(name, function, plan.arities[name]) for name, function in plan.functions.items()
         ]

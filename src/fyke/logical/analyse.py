@@ -22,7 +22,13 @@ from fyke.logical.expand import expand
 from fyke.logical.kinds import comparable, kind_of
 from fyke.logical.normal_form import Alternative, NormalForm
 from fyke.logical.partition import chained_attributes, drop_implied
-from fyke.logical.place_conditions import absent_names, classify, place_conditions, spell_out_groups
+from fyke.logical.place_conditions import (
+    absent_names,
+    bound_names,
+    classify,
+    place_conditions,
+    spell_out_groups,
+)
 from fyke.logical.returns import Output, analyse_returns
 from fyke.logical.schema import EventSchema
 from fyke.logical.scope import InferType, Scope, make_scope
@@ -72,7 +78,8 @@ def analyse(
     window = measure_window(query, schema)
     check_window_holds(alternatives, query, schema, window)
     _check_absences_end(alternatives, query)
-    output = analyse_returns(query, scope, alternatives, equivalences)
+    names = bound_names(query.pattern, shapes)
+    output = analyse_returns(query, scope, names, equivalences)
     form = NormalForm(
         alternatives,
         equivalences,
@@ -80,6 +87,7 @@ def analyse(
         query.window,
         fingerprint(query, conjuncts, equivalences),
         tuple(dict.fromkeys((*equivalences, *chained))),
+        names,
     )
     return Analysed(query, schema, form, window, output, functions or {})
 

@@ -87,7 +87,8 @@ class NormalForm:
 
     ``partition`` are the attributes on which ``[x]`` makes all events of a match, and of an absence
     beside it, agree and be not null.  ``split`` adds those on which equality chains make them agree:
-    the work may be parted by them.  ``fingerprint`` identifies the query's meaning.
+    the work may be parted by them.  ``fingerprint`` identifies the query's meaning.  ``names`` are the
+    variables that some alternative binds, in the order in which the pattern names them.
     """
 
     alternatives: tuple[Alternative, ...]
@@ -96,3 +97,4 @@ class NormalForm:
     window: Window | None
     fingerprint: str
     split: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()

@@ -113,7 +113,14 @@ def _variable(declaration: Event) -> Variable:
     )
 
 
+def bound_names(pattern: Pattern, shapes: tuple[Shape, ...]) -> tuple[str, ...]:
+    """Return the names of the variables that an alternative binds, in the order the pattern names them."""
+    bound = {declaration.variable for shape in shapes for declaration in shape.variables}
+    written = dict.fromkeys(declaration.variable for declaration in events(pattern))
+    return tuple(name for name in written if name in bound)
+
+
 def absent_names(pattern: Pattern, shapes: tuple[Shape, ...]) -> frozenset[str]:
     """Return the names of the variables that no alternative binds."""
-    present = {declaration.variable for shape in shapes for declaration in shape.variables}
-    return frozenset(declaration.variable for declaration in events(pattern)) - present
+    written = frozenset(declaration.variable for declaration in events(pattern))
+    return written.difference(bound_names(pattern, shapes))

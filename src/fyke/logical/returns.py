@@ -23,7 +23,6 @@ from fyke.language.query import Query
 from fyke.language.unparse import unparse_expression
 from fyke.logical.check import Checker, over_matches
 from fyke.logical.kinds import Kind
-from fyke.logical.normal_form import Alternative
 from fyke.logical.scope import Scope
 
 MATCH_ID, START, END = "match_id", "start", "end"
@@ -50,17 +49,14 @@ class Output:
     over_matches: bool
 
 
-def analyse_returns(
-    query: Query, scope: Scope, alternatives: tuple[Alternative, ...], partition: tuple[str, ...]
-) -> Output:
-    """Check RETURN and name its columns.
+def analyse_returns(query: Query, scope: Scope, names: tuple[str, ...], partition: tuple[str, ...]) -> Output:
+    """Check RETURN and name its columns; without it there is one for each of the variables ``names``.
 
     Raises
     ------
     AbsenceReferenceError, AggregateError, GroupAsSingleError, OutputNameError, TypeClashError
     """
     if query.returns is None:
-        names = dict.fromkeys(variable.name for each in alternatives for variable in each.variables)
         columns = tuple(OutputColumn(name, Reference(name, ()), Kind.EVENT) for name in names)
         return _named(Output(columns, over_matches=False), partition, query, ())
     over = any(over_matches(node) for item in query.returns for node in walk(item.expression))  # type: ignore[arg-type]

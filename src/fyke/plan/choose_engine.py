@@ -89,7 +89,7 @@ def _engines(names: Sequence[str]) -> str:
 
 
 def _check_names(what: str, plan: Plan, given: Sequence[str], remedy: str) -> None:
-    names = list(dict.fromkeys(v.name for each in plan.alternatives for v in each.variables))
+    names = plan.names
     said = (
         f"{what} must name each of {', '.join(names)} once, found {', '.join(map(str, given)) or 'nothing'}"
     )

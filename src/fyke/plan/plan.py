@@ -52,6 +52,8 @@ class Plan:
         The attributes of ``[x]``, columns of the result; matches overlap within a partition.
     split
         Those by which the work is parted: equality chains may add to ``partition``.
+    names
+        The variables that some alternative binds, in the order in which the pattern names them.
     stated
         The alternatives with all their conditions, as the query states them.
     alternatives
@@ -87,6 +89,7 @@ class Plan:
     window: Extent
     partition: tuple[str, ...]
     split: tuple[str, ...]
+    names: tuple[str, ...]
     stated: tuple[Alternative, ...]
     alternatives: tuple[Alternative, ...]
     roles: tuple[Role, ...]
@@ -194,6 +197,7 @@ def make_plan(
         window=measure_extent(form.window, analysed.window),
         partition=form.partition,
         split=pushed.split,
+        names=form.names,
         stated=form.alternatives,
         alternatives=pushed.alternatives,
         roles=pushed.roles,

@@ -8,8 +8,19 @@
 
 from __future__ import annotations
 
+from fyke.reference.compressed import enumerate_matches
 from fyke.reference.expression import Occurrence, evaluate
 from fyke.reference.matches import Match, before, matches, non_overlap, return_value
 from fyke.reference.table import match
 
-__all__ = ["Match", "Occurrence", "before", "evaluate", "match", "matches", "non_overlap", "return_value"]
+__all__ = [
+    "Match",
+    "Occurrence",
+    "before",
+    "enumerate_matches",
+    "evaluate",
+    "match",
+    "matches",
+    "non_overlap",
+    "return_value",
+]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
+import pyarrow as pa
+
 from fyke.errors import AggregateError, UnsupportedQueryError
 from fyke.language.ast import (
     Between,
@@ -87,7 +89,7 @@ def evaluate(
         case Literal():
             return expression.value
         case Duration():
-            return timedelta(microseconds=expression.nanoseconds // 1000)
+            return _length(expression.nanoseconds)
         case Timestamp():
             return datetime.fromisoformat(expression.text)
         case Reference():
@@ -108,6 +110,14 @@ def evaluate(
             return negation(truth) if expression.negated else truth
         case _:
             raise UnsupportedQueryError(f"{type(expression).__name__} has no value of its own")
+
+
+def _length(nanoseconds: int) -> timedelta:
+    microseconds, between = divmod(nanoseconds, 1000)
+    if not between:
+        return timedelta(microseconds=microseconds)
+    exact: timedelta = pa.scalar(nanoseconds, pa.duration("ns")).as_py()  # pandas has finer ones than Python
+    return exact
 
 
 def _binary(operator: str, left: Value, right: Value) -> Value:

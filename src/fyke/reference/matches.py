@@ -57,7 +57,7 @@ def matches(
     window: int | None,
     functions: Functions = NO_FUNCTIONS,
 ) -> list[Match]:
-    """Return the matches of ``form`` without repetition, in the order of :func:`non_overlap`.
+    """Return the matches of ``form`` without repetition, ordered by what they bind event by event.
 
     ``window`` is in units of the events' times, or a number of events if ``form.window`` counts
     events; None means no window.
@@ -74,23 +74,35 @@ def matches(
             )
             if not any(_violated(law, absence, bindings) for absence in alternative.absences):
                 found.setdefault(frozenset(match.positions.items()), match)
-    return _ordered(form, found.values())
+    return sorted(found.values(), key=lambda match: _path(match.bindings))
 
 
-def non_overlap(form: NormalForm, matches: Iterable[Match]) -> list[Match]:
+def non_overlap(form: NormalForm, matches: Iterable[Match], names: Sequence[str]) -> list[Match]:
     """Keep, per partition, the matches that start after the last kept one ended (SEMANTICS 4).
 
-    They are taken in the order of end, start, more events first, then the positions variable by
-    variable; a variable that is not bound comes before one that is.
+    They are taken :func:`in_order`; ``names`` are the variables as the pattern orders them.
     """
     last_end: dict[PartitionKey | None, int] = {}
     kept = []
-    for match in _ordered(form, matches):
+    for match in in_order(matches, names):
         key = partition_key(form, match.events[0])
         if key not in last_end or match.start > last_end[key]:
             last_end[key] = match.end
             kept.append(match)
     return kept
+
+
+def in_order(matches: Iterable[Match], names: Sequence[str]) -> list[Match]:
+    """Return matches by end, start, more events first, then the positions variable by variable.
+
+    A variable that is not bound comes before one that is.
+    """
+
+    def order(match: Match) -> tuple[int, int, int, list[tuple[int, ...]]]:
+        positions = match.positions
+        return match.end, match.start, -len(match.events), [positions.get(name, ()) for name in names]
+
+    return sorted(matches, key=order)
 
 
 def return_value(
@@ -99,16 +111,6 @@ def return_value(
     """Return an item of RETURN for one match; a group without an index gives a list."""
     singles = _single_cursors(form.alternatives[match.alternative])
     return evaluate(expression, match.bindings, singles, functions)
-
-
-def _ordered(form: NormalForm, matches: Iterable[Match]) -> list[Match]:
-    names = list(dict.fromkeys(variable.name for part in form.alternatives for variable in part.variables))
-
-    def order(match: Match) -> tuple[int, int, int, list[tuple[int, ...]]]:
-        positions = match.positions
-        return match.end, match.start, -len(match.events), [positions.get(name, ()) for name in names]
-
-    return sorted(matches, key=order)
 
 
 # --- order, time and partitions (SEMANTICS 1) -------------------------------------------

@@ -8,21 +8,48 @@ from typing import Any
 
 import pyarrow as pa
 
-from fyke.engine.relational import run_relational
 from fyke.language.ast import Call, Expression, Literal, Reference, Star, map_children
 from fyke.logical.check import is_aggregate
 from fyke.logical.relational import AnalysedRelational
 from fyke.logical.returns import END, START
+from fyke.reference.events import as_time
 from fyke.reference.expression import Occurrence, evaluate
+from fyke.reference.types import item_type, typed_array
 from fyke.reference.values import aggregate
 
 Joined = tuple[Occurrence, ...]
 
 
-def relational_rows(
-    streams: Mapping[str, Sequence[Occurrence]], analysed: AnalysedRelational
-) -> list[dict[str, Any]]:
-    """Return the rows of a query on the events of its streams, by alias; times are ticks."""
+def relational_table(streams: Mapping[str, Sequence[Occurrence]], analysed: AnalysedRelational) -> pa.Table:
+    """Return the result of a query on the events of its streams, by alias."""
+    rows = _rows(streams, analysed)
+    kinds = {name: _type(Reference("", (name,)), analysed) for name in analysed.partition}
+    kinds |= {START: analysed.time, END: analysed.time}
+    kinds |= {column.name: _type(column.expression, analysed) for column in analysed.output.columns}
+    arrays = []
+    for name, kind in kinds.items():
+        values = [row[name] for row in rows]
+        arrays.append(as_time(values, kind) if name in (START, END) else typed_array(values, kind))
+    return pa.Table.from_arrays(arrays, names=list(kinds))
+
+
+def _type(item: Expression, analysed: AnalysedRelational) -> pa.DataType:
+    schemas = {stream.alias: stream.schema for stream in analysed.streams}
+    first = analysed.streams[0].schema  # of which partition attributes are, as of every other
+
+    def attribute(reference: Reference) -> pa.DataType:
+        columns = schemas.get(reference.variable, first).columns
+        if not reference.path:
+            return pa.struct(list(columns.items()))
+        kind = columns[reference.path[0]]
+        for name in reference.path[1:]:
+            kind = kind.field(name).type
+        return kind
+
+    return item_type(item, attribute)
+
+
+def _rows(streams: Mapping[str, Sequence[Occurrence]], analysed: AnalysedRelational) -> list[dict[str, Any]]:
     aliases = [stream.alias for stream in analysed.streams]
     found = [
         events
@@ -36,11 +63,6 @@ def relational_rows(
         | {column.name: _value(column.expression, events, analysed) for column in analysed.output.columns}
         for events in found
     ]
-
-
-def relational_types(tables: Mapping[str, pa.Table], analysed: AnalysedRelational) -> pa.Schema:
-    """Return the schema of the result, by the one definition there is of it."""
-    return run_relational({alias: table.slice(0, 0) for alias, table in tables.items()}, analysed).schema
 
 
 def _start(events: Joined) -> int:

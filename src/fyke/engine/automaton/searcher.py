@@ -24,7 +24,7 @@ from fyke.engine.feed import Feed
 from fyke.engine.kernels.arrays import NUMBER, Array
 from fyke.engine.matchset import MatchSet, concat
 from fyke.engine.measure.clock import Clock
-from fyke.engine.output.graphs import concat_graphs
+from fyke.engine.output.graphs import concat_graphs, share_ends
 from fyke.engine.searcher import Dump, Reading
 from fyke.errors import StateError
 from fyke.language.ast import Strategy
@@ -67,7 +67,10 @@ class AutomatonSearcher:
             found.append(matches)
             runs.append(saved)
         return Reading(
-            concat(found), tuple(runs), read_to, graphs=concat_graphs(graphs) if self.compresses else None
+            concat(found),
+            tuple(runs),
+            read_to,
+            graphs=share_ends(concat_graphs(graphs)) if self.compresses else None,
         )
 
     def chunks(self, feed: Feed) -> Iterator[MatchSet] | None:

@@ -52,6 +52,66 @@ def concat_graphs(sets: Sequence[GraphSet]) -> GraphSet:
     )
 
 
+def share_ends(graphs: GraphSet) -> GraphSet:
+    """Return graphs of which no two end with the same event: those that did are one, with equal nodes shared.
+
+    A search that stops to ask for room, or that goes back, writes the matches of an event in pieces.
+    """
+    ends, row, pieces = np.unique(graphs.ends, return_inverse=True, return_counts=True)
+    if len(ends) == len(graphs):
+        return graphs
+    whole = _selected(graphs, np.flatnonzero(pieces[row] == 1))
+    parts = np.flatnonzero(pieces[row] > 1)
+    parts = parts[np.argsort(row[parts], kind="stable")]
+    united = np.split(parts, np.flatnonzero(np.diff(row[parts])) + 1)
+    return concat_graphs(
+        [whole, *(_united([_selected(graphs, part[None]) for part in each]) for each in united)]
+    )
+
+
+def _selected(graphs: GraphSet, numbers: Array) -> GraphSet:
+    """Return some of the graphs."""
+    nodes, node_ends = _stretches(graphs.node_ends, numbers)
+    lasts, last_ends = _stretches(graphs.last_ends, numbers)
+    ends, counts = graphs.ends[numbers], graphs.counts[numbers]
+    return GraphSet(graphs.nodes[nodes], node_ends, graphs.lasts[lasts], last_ends, ends, counts)
+
+
+def _stretches(ends: Array, numbers: Array) -> tuple[Array, Array]:
+    """Return the places of some of the stretches up to ``ends``, and where each of them ends among these."""
+    lengths = np.diff(np.concatenate(([0], ends)))[numbers]
+    after = np.cumsum(lengths)
+    return np.repeat(ends[numbers] - after, lengths) + np.arange(int(lengths.sum())), after
+
+
+def _united(graphs: Sequence[GraphSet]) -> GraphSet:
+    """Return graphs that end with the same event as one."""
+    nodes, places = _shared([each.nodes for each in graphs])
+    lasts = np.concatenate([place[each.lasts] for place, each in zip(places, graphs, strict=True)])
+    counts = [int(each.counts[0]) for each in graphs]
+    total = -1 if min(counts) < 0 or sum(counts) >= 2**63 else sum(counts)
+    numbers = (np.array([number], np.int64) for number in (len(nodes), len(lasts), total))
+    node_ends, last_ends, count = numbers
+    return GraphSet(nodes, node_ends, lasts, last_ends, graphs[0].ends, count)
+
+
+def _shared(graphs: Sequence[Array]) -> tuple[Array, list[Array]]:
+    """Return the nodes of graphs as those of one, last ones first, and the places of each graph's own."""
+    known: dict[tuple[int, ...], int] = {}
+    places = []
+    for nodes in graphs:
+        place = np.empty(len(nodes), np.int64)
+        for k in range(len(nodes) - 1, -1, -1):  # a node comes after those that lead to it
+            event, variable, *links = map(int, nodes[k])
+            key = (event, variable, *(int(place[link]) if link >= 0 else -1 for link in links))
+            place[k] = known.setdefault(key, len(known))
+        places.append(place)
+    shared = np.array(list(known), np.int64).reshape(-1, GRAPH_SIZE)
+    last = len(shared) - 1
+    shared[:, ONE:] = np.where(shared[:, ONE:] >= 0, last - shared[:, ONE:], -1)
+    return shared[::-1].copy(), [last - place for place in places]
+
+
 def graphs_of(matches: MatchSet) -> GraphSet:
     """Return matches as graphs in which those that begin alike share their begin."""
     if len(matches) == 0:

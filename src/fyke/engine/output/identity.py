@@ -1,4 +1,7 @@
-"""``match_id``: a hash of the query's meaning and the bound rows, the same in batch and stream."""
+"""``match_id``: a hash of the query's meaning and the bound rows, the same in batch and stream.
+
+docs/results.md defines it, byte by byte.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import hashlib
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels import layout as L
@@ -22,6 +26,8 @@ from fyke.engine.kernels.output.hashing import (
     write_hex,
 )
 from fyke.engine.matchset import MatchSet
+
+_MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 class MatchIds:
@@ -60,7 +66,7 @@ def match_ids(
 def query_seed(fingerprint: str) -> Array:
     """Return the two words that identifiers of a query's matches begin with."""
     digest = hashlib.blake2b(fingerprint.encode(), digest_size=16).digest()
-    return np.frombuffer(digest, np.uint64).copy()
+    return np.frombuffer(digest, "<u8").astype(np.uint64)
 
 
 def event_hashes(positions: Array, table: pa.Table, columns: tuple[str, ...], events: Array) -> Array:
@@ -132,50 +138,97 @@ def _number_twins(hashes: Array, used: Array, moments: Array) -> None:
 
 def row_hashes(table: pa.Table) -> Array:
     """Return two 64-bit hashes of every row."""
-    hashes = np.empty((table.num_rows, 2), np.uint64)
-    hashes[:, 0], hashes[:, 1] = SEEDS
+    hashes = _seeded(table.num_rows)
     for column in table.columns:
-        array = one_array(column)
-        if isinstance(array, pa.DictionaryArray) and (
-            array.dictionary.null_count or not len(array.dictionary)
-        ):
-            array = array.dictionary_decode()
-        if not array.null_count:
-            add_words(hashes, _column_words(array))
-            continue
-        valid = array.is_valid().to_numpy(zero_copy_only=False)
-        add_numbers(hashes, _column_words(array), valid)
+        _add_column(hashes, one_array(column))
     return hashes
 
 
+def _seeded(count: int) -> Array:
+    hashes = np.empty((count, 2), np.uint64)
+    hashes[:, 0], hashes[:, 1] = SEEDS
+    return hashes
+
+
+def _add_column(hashes: Array, array: pa.Array) -> None:
+    """Fold a column into the hashes of its rows."""
+    if isinstance(array, pa.DictionaryArray) and (array.dictionary.null_count or not len(array.dictionary)):
+        array = array.dictionary_decode()
+    if array.null_count:
+        add_numbers(hashes, _column_words(array), array.is_valid().to_numpy(zero_copy_only=False))
+    else:
+        add_words(hashes, _column_words(array))
+
+
 def _column_words(array: pa.Array) -> Array:
+    """Return each value as a 64-bit word, of nulls any."""
     if isinstance(array, pa.DictionaryArray):
         indices = array.indices.fill_null(0).to_numpy(zero_copy_only=False)
         return np.asarray(_column_words(array.dictionary)[indices])
     kind = array.type
-    if pa.types.is_timestamp(kind):
-        array = array.cast(pa.timestamp("us", tz=kind.tz), safe=False).cast(pa.int64())
-    elif pa.types.is_duration(kind):
-        array = array.cast(pa.duration("us"), safe=False).cast(pa.int64())
-    elif pa.types.is_time(kind):
-        array = array.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64())
-    elif pa.types.is_date(kind):
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time(kind):
+        return _time_words(array)
+    if pa.types.is_date(kind):
         array = array.cast(pa.date32()).cast(pa.int32())
-    if pa.types.is_floating(array.type):
+    if pa.types.is_floating(kind):
         floats = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
         words = np.empty(len(floats), np.uint64)
         float_words(floats, words)
         return words
-    if pa.types.is_integer(array.type) or pa.types.is_boolean(array.type) or pa.types.is_null(array.type):
+    if pa.types.is_struct(kind):
+        return _struct_words(array)
+    if pa.types.is_nested(kind):
+        return _list_words(array)
+    if pa.types.is_uint64(kind):
+        return np.asarray(array.fill_null(0).to_numpy(zero_copy_only=False))
+    if pa.types.is_integer(array.type) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return np.asarray(array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)).view(np.uint64)
     return _bytes_words(array)
 
 
+def _time_words(array: pa.Array) -> Array:
+    """Return times as microseconds; those that are between two of them by a hash of their nanoseconds."""
+    ticks = array.cast(pa.int32()) if pa.types.is_time32(array.type) else array
+    counts = np.asarray(ticks.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
+    if array.type.unit != "ns":
+        return (counts * np.int64(_MICROSECONDS[array.type.unit])).view(np.uint64)
+    words = (counts // 1000).view(np.uint64)
+    between = np.flatnonzero(counts % 1000)
+    if len(between):
+        hashes = _seeded(len(between))
+        add_words(hashes, counts[between].view(np.uint64))
+        words[between] = hashes[:, 0]
+    return words
+
+
+def _struct_words(array: pa.Array) -> Array:
+    """Return a hash of the fields of each struct."""
+    hashes = _seeded(len(array))
+    for field in array.flatten():
+        _add_column(hashes, field)
+    return hashes[:, 0].copy()
+
+
+def _list_words(array: pa.Array) -> Array:
+    """Return a hash of the length and the elements of each list; a map is a list of its pairs."""
+    if pa.types.is_map(array.type):
+        pairs = pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])
+        array = array.cast(pa.list_(pairs))
+    lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    elements, begins = array.flatten(), np.cumsum(lengths) - lengths
+    hashes = _seeded(len(array))
+    add_words(hashes, lengths.view(np.uint64))
+    for place in range(int(lengths.max(initial=0))):
+        longer = np.flatnonzero(lengths > place)
+        some = np.ascontiguousarray(hashes[longer])
+        _add_column(some, elements.take(pa.array(begins[longer] + place)))
+        hashes[longer] = some
+    return hashes[:, 0].copy()
+
+
 def _bytes_words(array: pa.Array) -> Array:
-    """Hash strings, and whatever else there is (decimals, lists, structs) by its text."""
-    if pa.types.is_nested(array.type):
-        array = pa.array([None if value is None else repr(value) for value in array.to_pylist()], pa.string())
-    elif pa.types.is_decimal(array.type):
+    """Return hashes of texts, bytes, and decimals by their text."""
+    if pa.types.is_decimal(array.type):
         array = array.cast(pa.string())
     binary = array.cast(pa.large_binary()).fill_null(b"")
     binary = pa.concat_arrays([binary]) if binary.offset else binary

@@ -75,7 +75,7 @@ class ResultBuilder:
                 attributes = tuple(dict.fromkeys((*known.attributes, *own)))
                 kind = known.type if known.type == variable.type else None
                 found[variable.name] = VariableRows(variable.group, attributes, kind)
-        return found
+        return {name: found[name] for name in self.plan.names}
 
     def rows(self, found: Found) -> pa.Table:
         """Return one row per match: the result, or what :meth:`finish` aggregates; or tallies of them."""
