@@ -29,7 +29,13 @@ from fyke.engine.matchset import MatchSet, concat, no_matches
 from fyke.engine.measure.clock import Clock
 from fyke.engine.output.graphs import graphs_of
 from fyke.engine.searcher import Reading
-from fyke.engine.selection.certain import can_be_ruled_out, split_certain, split_in_order, still_visible
+from fyke.engine.selection.certain import (
+    can_be_ruled_out,
+    same_moment,
+    split_certain,
+    split_in_order,
+    still_visible,
+)
 from fyke.engine.selection.choose import Chooser
 from fyke.engine.selection.non_overlap import keep_apart
 from fyke.engine.state import Memory, State, empty_state
@@ -58,6 +64,8 @@ class Engine:
         self.chooser = Chooser(self.compiled, self.searcher)
         self.literals = literals_of(self.searcher.programs)
         self.waits = can_be_ruled_out(plan, self.searcher.programs)
+        absences = any(program.absence_rows for program in self.searcher.programs)
+        self.looks_back = self.searcher.looks_back or absences or plan.window.counts_events
 
     def start(self, schema: pa.Schema) -> State:
         """Return the state before the first event of prepared batches with ``schema``."""
@@ -211,9 +219,13 @@ class Engine:
         for begin, end in zip(feed.segments[:, 0], read_to, strict=True):
             read[begin:end] = True
         waits = self.waits or self.plan.output == "non_overlap"
-        keep = ~read | still_visible(feed, read, self.plan.window, waits=waits)
+        keep = ~read
         used = [self.searcher.used_rows(memory), selected.waiting.positions, selected.chosen.positions]
-        keep[np.concatenate(used)] = True
+        if self.looks_back:
+            keep |= still_visible(feed, read, self.plan.window, waits=waits)
+            keep[np.concatenate(used)] = True
+        else:
+            keep |= same_moment(ordered, np.concatenate(used))
         places = np.cumsum(keep) - 1
         return State(
             ordered.table.filter(pa.array(keep)),

@@ -81,6 +81,10 @@ class Searcher(Protocol):
         LimitReached
         """
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether it looks again at events it has read: then those of the last window must be kept."""
+
     def chunks(self, feed: Feed) -> Iterator[MatchSet] | None:
         """Yield what :meth:`read` finds in chunks of bounded size, searching on only when one is taken.
 
@@ -122,6 +126,8 @@ class Searcher(Protocol):
 
 class RemembersNoRows:
     """The part of an engine's interface that is the same for all that remember no positions."""
+
+    looks_back = True  # what it does not remember it must find again
 
     def used_rows(self, memory: Memory) -> Array:
         """Return no rows."""

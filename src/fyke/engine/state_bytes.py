@@ -38,8 +38,12 @@ _KINDS = {"int64": np.int64, "int16": np.int16, "float64": np.float64, "bool": n
 _START_ANEW = "Or start anew without it."
 
 
-def encode_state(engine: Engine, state: State) -> bytes:
-    """Return a state as bytes that any engine of the same plan can read, in any process."""
+def encode_state(engine: Engine, state: State, *, with_rows: bool = True) -> bytes:
+    """Return a state as bytes that any engine of the same plan can read, in any process.
+
+    Without its rows it is what a batch changes of it: who keeps the rows apart must hand them to
+    :func:`decode_state` in the same order.
+    """
     dump = engine.searcher.dump(state.memory)
     arrays: dict[str, Array] = {"read": state.read}
     if engine.plan.window.counts_events:
@@ -48,12 +52,13 @@ def encode_state(engine: Engine, state: State) -> bytes:
         if len(matches):
             arrays |= {f"{name}.{field}": getattr(matches, field) for field in _MATCHES}
     arrays |= {f"memory.{name}": array for name, array in dump.arrays.items()}
-    rows = _plain(state.rows)
+    rows = _plain(state.rows if with_rows else state.rows.slice(0, 0))
     ends = [] if state.last_ends is None else [state.last_ends]
     parts = [_message(table) for table in (rows, _as_row(arrays), *ends)]
     header = {
         **_identity(engine.plan, state.rows.schema),
         "watermark": state.watermark,
+        "rows": state.rows.num_rows,
         "arrays": [[name, array.dtype.name, list(array.shape)] for name, array in arrays.items()],
         "notes": dump.notes,
         "parts": [len(part) for part in parts],
@@ -63,8 +68,10 @@ def encode_state(engine: Engine, state: State) -> bytes:
     return body + _checksum(body)
 
 
-def decode_state(engine: Engine, data: bytes, schema: pa.Schema) -> State:
+def decode_state(engine: Engine, data: bytes, schema: pa.Schema, kept_rows: pa.Table | None = None) -> State:
     """Return the state that :func:`encode_state` has written for prepared batches with ``schema``.
+
+    ``kept_rows`` are its rows, if they were kept apart from it.
 
     Raises
     ------
@@ -74,9 +81,13 @@ def decode_state(engine: Engine, data: bytes, schema: pa.Schema) -> State:
     header, parts = _open(data)
     _check_identity(header, engine.plan, schema)
     arrays = _arrays(header["arrays"], _read(parts[1], _row_schema(header["arrays"])))
-    rows = _as_given(_read(parts[0], _plain(schema.empty_table()).schema), schema)
-    _check_rows(rows, engine.plan)
+    rows = kept_rows
+    if rows is None:
+        rows = _as_given(_read(parts[0], _plain(schema.empty_table()).schema), schema)
     count = rows.num_rows
+    if count != header["rows"]:
+        raise StateError.damaged(f"it is of {header['rows']} rows, and {count} are there")
+    _check_rows(rows, engine.plan)
     read = _array(arrays, "read", np.bool_, count)
     index = np.zeros(count, np.int64)
     if engine.plan.window.counts_events:
@@ -122,7 +133,16 @@ def _open(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
     try:
         header = json.loads(body[_HEAD.size : _HEAD.size + length])
         lengths = [int(size) for size in header["parts"]]
-        known = {"query", "schema", "engine", "output", "watermark", "arrays", "notes"} <= header.keys()
+        known = {
+            "query",
+            "schema",
+            "engine",
+            "output",
+            "watermark",
+            "rows",
+            "arrays",
+            "notes",
+        } <= header.keys()
         watermark = header["watermark"]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StateError.damaged("its header cannot be read") from error

@@ -73,6 +73,11 @@ class AutomatonSearcher:
             graphs=share_ends(concat_graphs(graphs)) if self.compresses else None,
         )
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether events are read again: a search that is not breadth first goes back."""
+        return any(program.search != "breadth_first" for program in self.programs)
+
     def chunks(self, feed: Feed) -> Iterator[MatchSet] | None:
         """Return None: runs find their matches in the order of their ends, all in one call."""
         return None

@@ -8,6 +8,7 @@ import numpy as np
 
 from fyke.engine.conditions.program import Program
 from fyke.engine.feed import Feed
+from fyke.engine.input.order import Ordered
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.matchset import MatchSet, no_matches
@@ -96,3 +97,18 @@ def still_visible(feed: Feed, read: Array, window: Extent, *, waits: bool) -> Ar
         return np.asarray(numbers > newest[codes] - 2 * window.length)
     margin = 2 * window.length if waits else window.length
     return np.asarray(events[L.EVENT_END] >= max(feed.now - margin, _BEGINNING))
+
+
+def same_moment(ordered: Ordered, rows: Array) -> Array:
+    """Say which rows end when one of some rows of their partition does.
+
+    ``match_id`` tells equal rows of one moment apart by their number, so these stay together.
+    """
+    events = ordered.events
+    changes = (events[L.EVENT_END][1:] != events[L.EVENT_END][:-1]) | (
+        events[L.EVENT_SEGMENT][1:] != events[L.EVENT_SEGMENT][:-1]
+    )
+    moments = np.concatenate(([0], np.cumsum(changes)))[: events.shape[1]]
+    wanted = np.zeros(int(moments.max(initial=0)) + 1, bool)
+    wanted[moments[rows]] = True
+    return np.asarray(wanted[moments])
