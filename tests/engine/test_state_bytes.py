@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import fyke
-from fyke.engine.state_bytes import FORMAT, MAGIC, _checksum, decode_state, encode_state
+from fyke.engine.state_bytes import FORMAT, MAGIC, checksum_of, decode_state, encode_state
 from fyke.errors import StateError
 from tests.random.test_advance import Stream
 from tests.random.test_state import QUERIES, outcome, stream_for
@@ -130,7 +130,7 @@ def forged(data: bytes, change: Callable[[dict[str, object]], None]) -> bytes:
     change(header)
     text = json.dumps(header).encode()
     body = data[:10] + struct.pack("<I", len(text)) + text + data[14 + length : -16]
-    return body + _checksum(body)
+    return body + checksum_of(body)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from fyke.errors import StateError
 from fyke.language.ast import Strategy
 from fyke.techniques import Techniques
 from tests.golden.test_golden import CASES, IDS, GoldenCase, check, query_under
-from tests.random.restarts import RescaledStream, RestartedStream
+from tests.random.restarts import RescaledStream, RestartedStream, StoredStream
 from tests.random.results import difference
 from tests.random.streams import Case, cases
 from tests.random.test_advance import Stream, feed, in_one_batch, splits
@@ -158,6 +158,73 @@ def test_state_is_cut_and_joined_by_partition() -> None:
 @pytest.mark.long
 def test_state_is_cut_and_joined_by_partition_for_long() -> None:
     judge_rescaling(500, derandomize=False)
+
+
+def judge_stores(examples: int, *, derandomize: bool) -> None:
+    """A stream that is called only when there is something to do reports the same matches, as early."""
+    told, saved = [], 0
+
+    @settings(SETTINGS, max_examples=examples, derandomize=derandomize)
+    @given(st.data())
+    def run(data: st.DataObject) -> None:
+        nonlocal saved
+        case, options = data.draw(runs_of(data.draw(st.sampled_from(Strategy))))
+        case = replace(case, output="all" if case.output == "compressed" else case.output)
+        batches, watermarks = data.draw(splits(case))
+        lazy, eager = (stream_of(StoredStream, case, options, eager=each) for each in (False, True))
+        for stream in (lazy, eager):
+            feed(case, stream, batches, watermarks)
+        for early, here in zip(eager.found, lazy.found, strict=True):
+            differing = difference(here, early)
+            assert differing is None, f"{options}: {differing}"
+        expected = in_one_batch(case, case.table)
+        differing = difference(lazy.result(), expected)
+        assert differing is None, f"{options}: {differing}"
+        assert lazy.store.value is None or case.output == "non_overlap"
+        assert lazy.store.value is not None or not lazy.store.stored
+        told.append(expected.num_rows > 0)
+        saved += eager.calls - lazy.calls
+
+    run()
+    assert sum(told) >= len(told) / 3
+    assert saved >= examples / 10
+
+
+def test_a_state_in_a_store() -> None:
+    judge_stores(300, derandomize=True)
+
+
+@pytest.mark.long
+def test_a_state_in_a_store_for_long() -> None:
+    judge_stores(2_000, derandomize=False)
+
+
+def test_a_batch_writes_what_it_brings_and_not_what_a_window_holds() -> None:
+    query = fyke.parse("PATTERN SEQ(A a, B b, ~C c) WHERE { [k] AND a.x < b.x } WITHIN 3600")
+    rng, rows = np.random.default_rng(1), 100
+    stream: StoredStream | None = None
+    written, brought, held, runs = [], [], [], []
+    for second in range(0, 6_000, 10):
+        batch = pa.table(
+            {
+                "kind": rng.choice(["A", "B", "C"], rows, p=[0.1, 0.1, 0.8]),
+                "t": np.sort(rng.integers(second, second + 10, rows)),
+                "k": rng.integers(0, 5_000, rows),
+                "x": rng.integers(0, 10, rows),
+            }
+        )
+        stream = stream or StoredStream(batch.schema, query, "t")
+        before = stream.store.written
+        stream.advance(batch, second)
+        written.append(stream.store.written - before)
+        brought.append(batch.nbytes)
+        held.append(stream.state.rows.nbytes)
+        runs.append(sum(each.integers.nbytes + each.nodes.nbytes for each in stream.state.memory))
+    assert stream is not None
+    assert max(held) > 100 * max(brought)  # a window holds far more than a batch brings
+    assert sum(written[-100:]) <= 3 * sum(brought[-100:]) + sum(runs[-100:])
+    assert len(stream.store.stored) < 800  # chunks are dropped
+    assert sum(found.num_rows for found in stream.found) > 100
 
 
 # --- damage -----------------------------------------------------------------------------------------

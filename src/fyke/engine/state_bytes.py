@@ -36,13 +36,18 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 _MATCHES = ("positions", "variables", "offsets", "alternative")
 _KINDS = {"int64": np.int64, "int16": np.int16, "float64": np.float64, "bool": np.bool_}
 _START_ANEW = "Or start anew without it."
+_FIELDS = {"query", "schema", "engine", "output", "watermark", "rows", "arrays", "notes", "parts"}
+_BESIDE = "beside."
 
 
-def encode_state(engine: Engine, state: State, *, with_rows: bool = True) -> bytes:
+def encode_state(
+    engine: Engine, state: State, *, with_rows: bool = True, beside: Mapping[str, Array] | None = None
+) -> bytes:
     """Return a state as bytes that any engine of the same plan can read, in any process.
 
     Without its rows it is what a batch changes of it: who keeps the rows apart must hand them to
-    :func:`decode_state` in the same order.
+    :func:`decode_state` in the same order.  Arrays ``beside`` it are written along, for
+    :func:`read_beside`.
     """
     dump = engine.searcher.dump(state.memory)
     arrays: dict[str, Array] = {"read": state.read}
@@ -52,9 +57,10 @@ def encode_state(engine: Engine, state: State, *, with_rows: bool = True) -> byt
         if len(matches):
             arrays |= {f"{name}.{field}": getattr(matches, field) for field in _MATCHES}
     arrays |= {f"memory.{name}": array for name, array in dump.arrays.items()}
-    rows = _plain(state.rows if with_rows else state.rows.slice(0, 0))
+    arrays |= {f"{_BESIDE}{name}": array for name, array in (beside or {}).items()}
+    rows = plain_rows(state.rows if with_rows else state.rows.slice(0, 0))
     ends = [] if state.last_ends is None else [state.last_ends]
-    parts = [_message(table) for table in (rows, _as_row(arrays), *ends)]
+    parts = [to_message(table) for table in (rows, _as_row(arrays), *ends)]
     header = {
         **_identity(engine.plan, state.rows.schema),
         "watermark": state.watermark,
@@ -65,7 +71,7 @@ def encode_state(engine: Engine, state: State, *, with_rows: bool = True) -> byt
     }
     text = json.dumps(header, separators=(",", ":")).encode()
     body = b"".join([_HEAD.pack(MAGIC, FORMAT, len(text)), text, *parts])
-    return body + _checksum(body)
+    return body + checksum_of(body)
 
 
 def decode_state(engine: Engine, data: bytes, schema: pa.Schema, kept_rows: pa.Table | None = None) -> State:
@@ -80,10 +86,10 @@ def decode_state(engine: Engine, data: bytes, schema: pa.Schema, kept_rows: pa.T
     """
     header, parts = _open(data)
     _check_identity(header, engine.plan, schema)
-    arrays = _arrays(header["arrays"], _read(parts[1], _row_schema(header["arrays"])))
+    arrays = _arrays(header["arrays"], from_message(parts[1], _row_schema(header["arrays"])))
     rows = kept_rows
     if rows is None:
-        rows = _as_given(_read(parts[0], _plain(schema.empty_table()).schema), schema)
+        rows = rows_as_given(from_message(parts[0], plain_rows(schema.empty_table()).schema), schema)
     count = rows.num_rows
     if count != header["rows"]:
         raise StateError.damaged(f"it is of {header['rows']} rows, and {count} are there")
@@ -94,17 +100,31 @@ def decode_state(engine: Engine, data: bytes, schema: pa.Schema, kept_rows: pa.T
         index = _array(arrays, "index", np.int64, count)
     waiting, chosen = (_matches(arrays, name, engine, count) for name in ("waiting", "chosen"))
     kept = {name.removeprefix("memory."): arrays.pop(name) for name in list(arrays) if "memory." in name}
-    if arrays:
+    if any(not name.startswith(_BESIDE) for name in arrays):
         raise StateError.damaged(f"it holds {next(iter(arrays))!r}, which this query does not keep")
     memory = engine.searcher.load(Dump(kept, header["notes"]), count)
     ends = _last_ends(parts[2:], engine.plan, schema)
     return State(rows, read, index, memory, waiting, chosen, header["watermark"], ends)
 
 
+def read_beside(data: bytes) -> dict[str, Array]:
+    """Return the arrays that were written beside a state.
+
+    Raises
+    ------
+    StateError
+        If the bytes are no state, damaged, or of a newer format.
+    """
+    header, parts = _open(data)
+    arrays = _arrays(header["arrays"], from_message(parts[1], _row_schema(header["arrays"])))
+    return {name.removeprefix(_BESIDE): array for name, array in arrays.items() if name.startswith(_BESIDE)}
+
+
 # --- header ---------------------------------------------------------------------------------------
 
 
-def _checksum(body: bytes) -> bytes:
+def checksum_of(body: bytes) -> bytes:
+    """Return what is written behind bytes so that any change of them is noticed."""
     return hashlib.blake2b(body, digest_size=_CHECKSUM).digest()
 
 
@@ -128,7 +148,7 @@ def _open(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
     if version < 1:
         raise StateError.damaged(f"there is no format {version}")
     body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
-    if len(data) < _HEAD.size + length + _CHECKSUM or _checksum(body) != checksum:
+    if len(data) < _HEAD.size + length + _CHECKSUM or checksum_of(body) != checksum:
         raise StateError.damaged("its checksum does not fit its bytes")
     try:
         header = json.loads(body[_HEAD.size : _HEAD.size + length])
@@ -165,7 +185,7 @@ def _identity(plan: Plan, schema: pa.Schema) -> dict[str, str]:
     """Return what a state is of."""
     known = plan.schema
     ordering = (known.time, known.type_column, known.tie_breaker, known.unit, plan.split)
-    columns = [(field.name, str(field.type)) for field in _plain(schema.empty_table()).schema]
+    columns = [(field.name, str(field.type)) for field in plain_rows(schema.empty_table()).schema]
     digest = hashlib.blake2b(repr((columns, ordering)).encode(), digest_size=8).hexdigest()
     return {"query": plan.fingerprint, "schema": digest, "engine": plan.engine, "output": plan.output}
 
@@ -200,7 +220,7 @@ def _check_identity(header: Mapping[str, Any], plan: Plan, schema: pa.Schema) ->
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def _message(table: pa.Table) -> bytes:
+def to_message(table: pa.Table) -> bytes:
     """Return the rows of a table as one message in Arrow's IPC format, without the schema before it."""
     if table.num_rows == 0:
         return b""
@@ -211,7 +231,8 @@ def _message(table: pa.Table) -> bytes:
     return bytes(memoryview(sink.getvalue())[table.schema.serialize().size : end])
 
 
-def _read(part: bytes, schema: pa.Schema) -> pa.Table:
+def from_message(part: bytes, schema: pa.Schema) -> pa.Table:
+    """Return the rows of a message of :func:`to_message`; a StateError if Arrow cannot read it."""
     if not part:
         return schema.empty_table()
     try:
@@ -222,7 +243,7 @@ def _read(part: bytes, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches([batch], schema)
 
 
-def _plain(table: pa.Table) -> pa.Table:
+def plain_rows(table: pa.Table) -> pa.Table:
     """Return a table without dictionaries: in a message they would be apart from the rows."""
     fields = [
         field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
@@ -232,7 +253,7 @@ def _plain(table: pa.Table) -> pa.Table:
     return table.cast(plain)
 
 
-def _as_given(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def rows_as_given(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return rows in the schema of prepared batches: with the dictionaries that these have."""
     columns = [
         column.dictionary_encode().cast(field.type) if pa.types.is_dictionary(field.type) else column
@@ -311,7 +332,7 @@ def _last_ends(parts: list[bytes], plan: Plan, schema: pa.Schema) -> pa.Table | 
     if not parts:
         return None
     kinds = [(name, schema.field(name).type) for name in plan.partition]
-    table = _read(parts[0], pa.schema([*kinds, ("end", pa.int64())]))
+    table = from_message(parts[0], pa.schema([*kinds, ("end", pa.int64())]))
     if table.column("end").null_count:
         raise StateError.damaged("an end of a match is missing")
     return table
