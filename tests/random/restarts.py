@@ -11,7 +11,7 @@ from fyke.engine.input.prepare import prepare
 from fyke.engine.partition_state import merge_states, part_of_rows, split_state
 from fyke.engine.state import State
 from fyke.engine.state_bytes import decode_state, encode_state
-from fyke.engine.stored_state import StoredStates, next_call
+from fyke.engine.stored_state import Held, StoredStates, next_call
 from tests.random.test_advance import Stream
 
 
@@ -83,6 +83,8 @@ class StoredStream(Stream):
 
     store: MemoryStore = field(default_factory=MemoryStore)
     eager: bool = False
+    remembers: bool = False
+    known: Held | None = None
     wake: int | None = None
     calls: int = 0
 
@@ -94,11 +96,12 @@ class StoredStream(Stream):
             return self.found[-1]
         self.calls += 1
         states = StoredStates(Engine(self.plan), rows.schema)
-        held = states.load(self.store)
+        held = states.load(self.store, self.known)
         after, found = states.advance(held, rows, watermark)
         self.late += found.counters.late_rows
         self.wake = next_call(states.engine, after)
         held, _ = states.save(self.store, held, after)
+        self.known = held if self.remembers else None
         self.state = held.state
         self.found.append(self.builder.rows(found))
         return self.found[-1]
