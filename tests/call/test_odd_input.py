@@ -154,6 +154,7 @@ def test_types_that_are_no_strings(kinds: pa.Array, first: str, second: str, eng
     found = fyke.match(events, pattern, engine=engine, **OPTIONS)
     assert [row["a"]["kind"] for row in found.to_pylist()] == [events["kind"][0].as_py()]
     assert found.schema.field("a").type.field("kind").type == events.schema.field("kind").type
+    assert fyke.reference.match(events, pattern, **OPTIONS).equals(found)
     unheard = "PATTERN SEQ(Unheard a, Of b) WHERE skip_till_any_match"
     assert fyke.match(events, unheard, engine=engine, **OPTIONS).num_rows == 0
 
@@ -285,10 +286,10 @@ LARGE = pa.table(
 @pytest.mark.parametrize(
     "query",
     [
-        "PATTERN SEQ(A a, B b)",
         "PATTERN SEQ(A a, B b) WHERE skip_till_any_match { a.x < b.x }",
         "PATTERN SEQ(A a, B b) WHERE { b.x > 5 }",
-        "PATTERN SEQ(A a, B b) WHERE { [x] }",
+        "PATTERN SEQ(A a, B b) RETURN b.x + 1 AS s",
+        "PATTERN B b RETURN max(b.x) AS s",
         "PATTERN B+ b[] RETURN sum(b[].x) AS s",
         "SELECT A.x + B.x AS s FROM [RANGE 5 SEC] A; B",
         "SELECT SUM(x) AS s FROM [RANGE 5 SEC] B",
@@ -300,9 +301,30 @@ def test_whole_numbers_beyond_63_bits(query: str) -> None:
     with pytest.raises(InputError) as caught:
         fyke.match(LARGE, query, **OPTIONS, **more)
     assert str(caught.value) == (
-        "the column 'x' is uint64 and holds 9223372036854775808; whole numbers go up to 2^63 - 1\n"
-        "Cast it to decimal128(20, 0) or to a string, or leave it out of the events."
+        "the column 'x' is uint64 and holds 9223372036854775808; conditions and items take whole "
+        "numbers up to 2^63 - 1\n"
+        "Cast it to decimal128(20, 0), or to a string if it is a name."
     )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "PATTERN SEQ(A a, B b)",
+        "PATTERN SEQ(A a, B+ b[])",
+        "PATTERN SEQ(A a, B b) RETURN a.x, b.x",
+        "PATTERN B b WHERE { [x] }",
+        "PATTERN B b WHERE { b.x IS NOT NULL }",
+        "PATTERN B b WHERE { [x] } RETURN count(*) AS n",
+        "SELECT * FROM [RANGE 5 SEC] A; B",
+        "SELECT B.x FROM [RANGE 5 SEC] A; B",
+    ],
+)
+def test_whole_numbers_beyond_63_bits_can_be_carried(query: str) -> None:
+    more = {"time_unit": "s"} if query.startswith("SELECT") else {}
+    for ties in ({}, {"tie_breaker": "x"}):
+        found = fyke.match(LARGE, query, **OPTIONS, **more, **ties)
+        assert str(2**63) in str(found.to_pylist())
 
 
 def test_unsigned_numbers_within_63_bits_and_columns_that_nobody_needs() -> None:
@@ -336,3 +358,5 @@ def test_small_decimals(kind: pa.DataType, where: str) -> None:
     )
     assert found.num_rows == 1
     assert found.equals(expected)
+    judged = fyke.reference.match(EVENTS.append_column("d", prices.cast(kind)), query, **OPTIONS)
+    assert judged.equals(found)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from fyke.call.events import Given, Kind
 from fyke.call.known_queries import KnownQuery, known_query
 from fyke.call.options import Options
-from fyke.call.source import check_values, in_order, make_source, timed
+from fyke.call.source import check_values, computed_with, in_order, make_source, timed
 from fyke.engine.engine import Engine
 from fyke.engine.input.prepare import prepare
 from fyke.engine.measure.clock import Clock
@@ -102,7 +102,7 @@ class PatternCall:
         kept = None if self.source.on_spark else self._known(query)
         plan = kept.plan if kept is not None else self._planned_by_spark(query)
         if not self.source.on_spark:
-            check_values(self.source.events, plan.needed, plan.schema.type_column)
+            self._check_values(plan)
         engine = choose_engine(options.engine, plan)
         plan = replace(plan, functions=options.functions, engine=engine, statistics=options.statistics)
         planned = options.engine == "auto" or (
@@ -113,6 +113,15 @@ class PatternCall:
         known = self._measured(plan, kept)
         choice = choose_plan(options.engine, plan, known, quick=True)
         return replace(plan, engine=choice.engine, order=choice.order, statistics=known)
+
+    def _check_values(self, plan: Plan) -> None:
+        odd = (pa.types.is_uint64, pa.types.is_binary)
+        if not any(test(kind) for kind in plan.schema.columns.values() for test in odd):
+            return
+        conditions = [condition for role in plan.roles for condition in role.conditions]
+        conditions += [derived.expression for derived in plan.made]
+        names = computed_with(conditions, plan.result.columns)
+        check_values(self.source.events, names, plan.schema.type_column)
 
     def _known(self, query: Query) -> KnownQuery:
         given = self.options

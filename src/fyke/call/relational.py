@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fyke.call.inputs import Input, Streams
 from fyke.call.options import Options
-from fyke.call.source import check_time_unit, check_values, columns_of, timed
+from fyke.call.source import check_time_unit, check_values, columns_of, computed_with, timed
 from fyke.engine.counters import Counters
 from fyke.engine.input.prepare import in_plain_types
 from fyke.engine.measure.clock import Clock
@@ -86,7 +86,7 @@ class RelationalCall:
         tables = {}
         for stream in self.analysed.streams:
             table = in_plain_types(self.inputs[stream.alias].events)
-            check_values(table, self._mentioned() & set(table.column_names))
+            check_values(table, self._computed_with())
             tables[stream.alias], missing = timed(table, stream.schema, warn=metrics is None)
             rows, rejected_rows = rows + table.num_rows, rejected_rows + missing
         result = run_on_tables(tables, self.analysed, self.options.limits)
@@ -96,13 +96,10 @@ class RelationalCall:
             metrics.set_counters(rows, rejected_rows, counters, clock)
         return result
 
-    def _mentioned(self) -> set[str]:
-        """Return the attributes that conditions and items compute with."""
-        expressions = [column.expression for column in self.analysed.output.columns]
-        expressions += [each.expression for each in self.analysed.conditions]
-        expressions += [each for stream in self.analysed.streams for each in stream.conditions]
-        nodes = (node for expression in expressions for node in walk(expression))
-        return {node.path[0] for node in nodes if isinstance(node, Reference) and node.path}
+    def _computed_with(self) -> set[str]:
+        conditions = [each.expression for each in self.analysed.conditions]
+        conditions += [each for stream in self.analysed.streams for each in stream.conditions]
+        return computed_with(conditions, self.analysed.output.columns)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the result on tables."""

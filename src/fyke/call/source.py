@@ -17,7 +17,8 @@ from fyke.call.warn_user import warn_user
 from fyke.engine.input.order import times
 from fyke.engine.input.prepare import in_plain_types
 from fyke.errors import InputError, OptionError
-from fyke.logical.returns import OWN
+from fyke.language.ast import Expression, IsNull, Reference, children
+from fyke.logical.returns import OWN, OutputColumn
 from fyke.logical.schema import EventSchema, make_schema, unite_columns
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
@@ -151,20 +152,35 @@ def _check_names(names: Iterable[str]) -> None:
             )
 
 
+def computed_with(conditions: Iterable[Expression], items: Iterable[OutputColumn]) -> set[str]:
+    """Return the attributes that conditions look at, and those that items do not just return as they are."""
+    waiting: list[Any] = list(conditions)
+    waiting += [each.expression for each in items if not isinstance(each.expression, Reference)]
+    found: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Reference):
+            found.update(node.path[:1])
+        elif not (isinstance(node, IsNull) and isinstance(node.operand, Reference)):
+            waiting.extend(children(node))
+    return found
+
+
 def check_values(table: pa.Table, names: Iterable[str], type_column: str | None = None) -> None:
-    """Refuse values that the engine cannot hold: unsigned integers beyond 63 bits, types that are no text.
+    """Refuse values that nothing computes with: unsigned integers beyond 63 bits, types that are no text.
 
     Raises
     ------
     InputError
     """
     for name in names:
-        if pa.types.is_uint64(table.schema.field(name).type):
+        if name in table.column_names and pa.types.is_uint64(table.schema.field(name).type):
             greatest = pc.max(table.column(name)).as_py() or 0
             if greatest > _GREATEST:
                 raise InputError(
-                    f"the column {name!r} is uint64 and holds {greatest}; whole numbers go up to 2^63 - 1",
-                    remedy="Cast it to decimal128(20, 0) or to a string, or leave it out of the events.",
+                    f"the column {name!r} is uint64 and holds {greatest}; conditions and items take whole "
+                    "numbers up to 2^63 - 1",
+                    remedy="Cast it to decimal128(20, 0), or to a string if it is a name.",
                 )
     if type_column is not None and pa.types.is_binary(table.schema.field(type_column).type):
         try:
