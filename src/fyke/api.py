@@ -46,8 +46,9 @@ def match(
     Parameters
     ----------
     events
-        A Spark DataFrame (classic or Connect), a :class:`pyarrow.Table`, which needs no JVM, or a dict
-        ``{type: events}`` of either kind, whose schemas may differ.
+        A Spark DataFrame (classic or Connect) or the name of a view; without a JVM a table of pyarrow,
+        pandas, polars or anything with ``__arrow_c_stream__``, a list of dicts, or the path of a file; or a
+        dict ``{type: events}`` of DataFrames or of tables, whose schemas may differ.
     query
         The text of a query, in either language, or a :class:`fyke.Query` or
         :class:`fyke.RelationalQuery`.
@@ -81,7 +82,8 @@ def match(
 
     Returns
     -------
-    A DataFrame (lazy) or a table: one row per match, see the page on results.
+    A DataFrame (lazy) or a table, of pandas or polars if the events were: one row per match, see the page
+    on results.
 
     Raises
     ------
