@@ -16,7 +16,16 @@
 from __future__ import annotations
 
 from fyke import reference
-from fyke.api import enumerate_matches, explain, match, match_batches, matcher, rejected, statistics
+from fyke.api import (
+    Matcher,
+    enumerate_matches,
+    explain,
+    match,
+    match_batches,
+    matcher,
+    rejected,
+    statistics,
+)
 from fyke.call.metrics import Metrics, RejectedRowsWarning
 from fyke.call.program import Program, program
 from fyke.errors import FykeError
@@ -34,6 +43,7 @@ prefer_own_interpreter()
 __all__ = [
     "FykeError",
     "Limits",
+    "Matcher",
     "Metrics",
     "Program",
     "Query",

@@ -38,6 +38,12 @@ def listed(names: Iterable[str], most: int = 20) -> str:
     return shown if len(every) <= most else f"{shown} and {len(every) - most} more"
 
 
+def shown(value: object, longest: int = 60) -> str:
+    """Return a value as Python writes it, cut if it is long, for a message about what was found."""
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
 class FykeError(Exception):
     """Root of every error Fyke raises.  ``remedy`` says what to do about it."""
 
@@ -276,6 +282,10 @@ class CountTooLargeError(FykeError):
             "there are more than 2^63 - 1 matches, more than count(*) can say",
             remedy="Shorten the window, add conditions, or bound the repetition, as in A{1,20} a[].",
         )
+
+
+class NotRunError(FykeError):
+    """What only a run can tell, asked for before anything has run."""
 
 
 class StateError(FykeError):

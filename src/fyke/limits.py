@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 
 from fyke.errors import LimitError, OptionError
 
+_GREATEST = 2**63 - 1  # what counters hold
 _REMEDY = {
     "runs": "Shorten the window, add conditions or a partition attribute, or skip less by another strategy.",
     "buffer_bytes": "Shorten the window, or choose a strategy that keeps fewer partial matches.",
@@ -51,6 +52,11 @@ class Limits:
                 raise OptionError(
                     f"limit {spec.name!r} must be a whole number above zero, found {value!r}",
                     remedy="Leave a limit out to keep its default.",
+                )
+            if value > _GREATEST:
+                raise OptionError(
+                    f"limit {spec.name!r} must be at most 2^63 - 1, found {value!r}",
+                    remedy="Nothing ever reaches that: it is as good as no limit.",
                 )
 
     def exceeded(self, limit: str, where: str) -> LimitError:

@@ -7,7 +7,11 @@ import graphlib
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+
+import fyke
 
 SOURCE = Path(__file__).parents[2] / "src"
 PACKAGE = SOURCE / "fyke"
@@ -24,11 +28,11 @@ RANKS = {
     "engine": 5,
     "spark": 6,
     "call": 8,
-    "api": 8,
-    "": 9,  # fyke/__init__.py
-    "cli": 10,
-    "demo": 10,
-    "__main__": 10,
+    "api": 9,
+    "": 10,  # fyke/__init__.py
+    "cli": 11,
+    "demo": 11,
+    "__main__": 11,
 }
 APART = "datasets"  # imports nothing of the ranks; only cli and demo may import it
 JUDGE = "reference"  # judges plans and engines, so they have nothing to do with one another
@@ -292,6 +296,25 @@ def test_errors_are_of_the_tree() -> None:
                 ):
                     wrong.append(at(module, node))
     assert not wrong, "\n".join(["", *wrong])
+
+
+def test_public_names_shadow_no_module() -> None:
+    """``fyke.x`` and ``import fyke.x`` mean the same, whatever has been imported."""
+    clashes = [
+        name
+        for name in fyke.__all__
+        if f"fyke.{name}" in modules() and getattr(fyke, name) is not import_module(f"fyke.{name}")
+    ]
+    assert not clashes
+    renamed = [
+        name
+        for name, thing in vars(fyke).items()
+        if isinstance(thing, ModuleType)
+        and thing.__name__.startswith("fyke.")
+        and thing.__name__ != f"fyke.{name}"
+        and f"fyke.{name}" in modules()
+    ]
+    assert not renamed
 
 
 def test_what_is_public_is_documented() -> None:

@@ -21,7 +21,7 @@ from fyke.errors import (
     WindowLengthError,
 )
 from fyke.language import builder as p
-from fyke.language.ast import Duration, Literal, Strategy, Timestamp
+from fyke.language.ast import Duration, Literal, Strategy, Timestamp, walk
 from fyke.language.query import Query
 from fyke.language.sase import parse
 from fyke.language.terms import Term, node_of
@@ -257,3 +257,68 @@ def test_query_is_a_value() -> None:
     assert isinstance(first, Query)
     assert first == second
     assert len({first, second}) == 1
+
+
+PAIR = p.seq(A, B)
+
+
+@pytest.mark.parametrize(
+    "where, conditions",
+    [
+        ("a.x > 1", "a.x > 1"),
+        ("a.x > 1 AND [u], b.y = 'q' OR a.x < b.x", "a.x > 1 AND [u] AND (b.y = 'q' OR a.x < b.x)"),
+        (["a.x > 1", "b.x > 2"], "a.x > 1 AND b.x > 2"),
+        (["a.x > 1", b.x > 2, p.same("u")], "a.x > 1 AND b.x > 2 AND [u]"),
+    ],
+    ids=["one", "several", "a list", "beside terms"],
+)
+def test_conditions_as_text(where: Any, conditions: str) -> None:
+    built = p.query(PAIR, where=where)
+    assert built == parse(f"PATTERN SEQ(A a, B b) WHERE {{ {conditions} }}")
+    assert not any(node.place for each in built.conditions for node in walk(each))
+
+
+def test_items_as_text() -> None:
+    built = p.query(PAIR, returns="a.x, b.y AS z")
+    assert built == parse("PATTERN SEQ(A a, B b) RETURN a.x, b.y AS z")
+
+
+@pytest.mark.parametrize(
+    "slip, text",
+    [
+        (
+            lambda: p.query(PAIR, where="a.x >"),
+            "unexpected end of the query; expected an expression (line 1, column 6)\n  a.x >\n       ^",
+        ),
+        (
+            lambda: p.query(PAIR, where="a.x > 1 } WITHIN 5"),
+            "unexpected '}'; expected an operator, AND, OR, ',' or the end of the query (line 1, column 9)\n"
+            "  a.x > 1 } WITHIN 5\n          ^",
+        ),
+        (
+            lambda: p.query(PAIR, where='a.x = "q"'),
+            "double quotes are for names, and 'q' names no variable (line 1, column 7)\n"
+            "  a.x = \"q\"\n        ^^^\nFor a string use single quotes: 'q'.",
+        ),
+        (
+            lambda: p.query(PAIR, where=5),
+            "where is a condition or a list of them, found 5\n"
+            'Write where="a.x > 1", or where=[a.x > 1, p.same("user")].',
+        ),
+        (
+            lambda: p.query(PAIR, returns="a.x AS"),
+            "unexpected end of the query; expected a name (line 1, column 7)\n  a.x AS\n        ^",
+        ),
+    ],
+    ids=["unfinished", "more than conditions", "double quotes", "no condition", "items"],
+)
+def test_slips_in_texts(slip: Any, text: str) -> None:
+    with pytest.raises(QuerySyntaxError) as caught:
+        slip()
+    assert str(caught.value) == text
+
+
+def test_texts_are_bounded() -> None:
+    for where in ("(" * 500, "1" + "+1" * 20_000 + " > a.x", "a.x > 1 AND " * 20_000 + "a.x > 1"):
+        with pytest.raises(QueryTooLargeError):
+            p.query(PAIR, where=where)

@@ -336,7 +336,7 @@ SCHEMAS: list[tuple[dict[str, object], type[FykeError], str]] = [
     (
         {"time": ("ts", "end", "n")},
         OptionError,
-        "time must be one column or a pair (start, end), found ('ts', 'end', 'n')\n"
+        "time must be the name of a column or a pair (start, end), found ('ts', 'end', 'n')\n"
         "Give time='ts', or time=('start_ts', 'end_ts') for events that last.",
     ),
     (

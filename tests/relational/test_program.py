@@ -90,9 +90,9 @@ def test_aggregates_then_a_pattern_then_a_join() -> None:
 
 def test_only_what_is_needed_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = []
-    real = fyke.call.inputs.RelationalCall.run
+    real = fyke.call.relational.RelationalCall.run
     monkeypatch.setattr(
-        "fyke.call.inputs.RelationalCall.run", lambda call: ran.append(call.query.label) or real(call)
+        "fyke.call.relational.RelationalCall.run", lambda call: ran.append(call.query.label) or real(call)
     )
     program = fyke.program(RISING)
     assert list(program.run(TEMPERATURES, time="t", time_unit="s", outputs=["Rise"])) == ["Rise"]

@@ -62,12 +62,22 @@ def test_spark_connect() -> None:
         metrics = fyke.Metrics()
         for query in (QUERIES[0], QUERIES[2]):
             found = fyke.match(frame, query, metrics=metrics, **OPTIONS)
+            try:
+                raise AssertionError(metrics.get(timeout=0.1))
+            except fyke.errors.NotRunError as error:
+                assert "nothing has run yet" in str(error)
             on_table = fyke.Metrics()
             expected = fyke.match(events, query, metrics=on_table, **OPTIONS)
             assert rows(found.toArrow()) == rows(expected), query
             for name, value in on_table.get().items():
                 assert name.startswith("seconds_") or metrics.get()[name] == value, name
         assert fyke.match(frame, QUERIES[1], **OPTIONS).collect() == [(2, 5)]
+        frame.createOrReplaceTempView("stored")
+        assert fyke.match("stored", QUERIES[1], **OPTIONS).collect() == [(2, 5)]
+        try:
+            raise AssertionError(fyke.match("unstored", QUERIES[1], **OPTIONS))
+        except fyke.errors.InputError as error:
+            assert "the Spark session has no view or table 'unstored'" in str(error)
         try:
             fyke.match(frame, "PATTERN A a WHERE {{ no_such(a.k) > 1 }}", **OPTIONS)
         except fyke.FykeError as error:

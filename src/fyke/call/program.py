@@ -7,14 +7,19 @@ its first event to its last, and the columns of the result as attributes.
 from __future__ import annotations
 
 import graphlib
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
-from fyke.api import Events, match
-from fyke.call.inputs import Given, Input, Time, columns_of, relational_call
+from fyke.call.events import Events, Given, take_events
+from fyke.call.inputs import Input, Streams
+from fyke.call.make_call import make_call
+from fyke.call.metrics import Metrics
+from fyke.call.options import Options, named_options
+from fyke.call.relational import RelationalCall
+from fyke.call.source import columns_of
 from fyke.errors import (
     CycleError,
     InputError,
@@ -34,11 +39,6 @@ from fyke.logical.returns import END, START
 from fyke.spark.relational import with_times
 from fyke.spark.session import is_frame
 
-_OPTIONS = tuple(
-    name
-    for name in inspect.signature(match).parameters
-    if name not in ("events", "query", "time", "type", "metrics")
-)
 # A row that plays no part can still stand between two that do.
 _CONTIGUOUS = frozenset({Strategy.STRICT, Strategy.PARTITION})
 
@@ -82,6 +82,12 @@ class Program:
         """Return the canonical text, which is read back as an equal program."""
         return ";\n\n".join(str(query) for query in self.queries.values())
 
+    def __repr__(self) -> str:
+        """Return the labels, and what each query reads of the others."""
+        reads = {label: self.inputs(label) for label in self.queries}
+        shown = [f"{label} (reads {', '.join(read)})" if read else label for label, read in reads.items()]
+        return f"Program of {len(shown)} {'query' if len(shown) == 1 else 'queries'}: {', '.join(shown)}"
+
     def inputs(self, label: str) -> tuple[str, ...]:
         """Return the labels of the queries whose results a query reads.
 
@@ -118,12 +124,16 @@ class Program:
         self,
         events: Events,
         *,
-        time: Time,
+        time: str | Sequence[str],
         type: str | None = None,
         outputs: Sequence[str] | None = None,
+        metrics: Metrics | None = None,
         **options: Any,
     ) -> dict[str, Any]:
         """Return the results by label; the arguments are those of :func:`fyke.match`.
+
+        ``metrics.queries`` has the metrics of each query by its label; of relational queries on
+        DataFrames, which Spark itself runs, there are none.
 
         ``outputs`` are the labels wanted, all of them if it is left out; only the queries that these need
         are run.  On DataFrames nothing runs yet: each result is one lazy plan, down to the given events.
@@ -131,26 +141,32 @@ class Program:
         A query reads the results that it names, and the given events as :func:`fyke.match` does.  Where
         results are among its inputs, every event has the times ``start`` and ``end``.
         """
-        for name in options:
-            if name not in _OPTIONS:
-                raise OptionError(f"run takes no option {name!r}.{near_misses(name, _OPTIONS)}")
+        options |= {"time": time, "type": type, "metrics": metrics}
+        checked = {label: named_options("run", query, options) for label, query in self.queries.items()}
         for name in outputs or ():
             if name not in self.queries:
                 raise OptionError(
                     f"no query of the program is labelled {name!r}.{near_misses(name, self.queries)}",
                     remedy=f"Its labels are {listed(self.queries)}.",
                 )
-        given = Given(events, time=time, type_column=type)
-        run = _Run(self, given, options)
-        return {label: run.result(label) for label in (self.queries if outputs is None else outputs)}
+        given = take_events(events)
+        run = _Run(self, given, checked)
+        wanted = self.queries if outputs is None else outputs
+        results = {label: given.returned(run.result(label), checked[label].output) for label in wanted}
+        if metrics is not None:
+            metrics.set_queries(run.metrics)
+        return results
 
 
 class _Run:
     """One run of a program: results as they are asked for, each made once."""
 
-    def __init__(self, made_of: Program, given: Given, options: Mapping[str, Any]) -> None:
+    def __init__(self, made_of: Program, given: Given, options: Mapping[str, Options]) -> None:
         self.program, self.given, self.options = made_of, given, options
+        first = next(iter(options.values()))
+        self.streams = Streams(given, time=first.time, type_column=first.type_column)
         self.results: dict[str, Any] = {}
+        self.metrics: dict[str, Metrics] = {}
 
     def result(self, label: str) -> Any:
         """Return the result of a query."""
@@ -167,22 +183,25 @@ class _Run:
         return self.results[label]
 
     def _made(self, label: str) -> Any:
-        query = self.program.queries[label]
-        inputs = self.program.inputs(label)
+        query, inputs = self.program.queries[label], self.program.inputs(label)
+        options = self._with_metrics(label)
         if isinstance(query, RelationalQuery):
-            call = relational_call(
-                self.given,
-                query,
-                time_unit=self.options.get("time_unit"),
-                limits=self.options.get("limits") or Limits(),
-                results={each: self._input(each, query) for each in inputs},
-            )
-            return call.run()
+            results = {each: self._input(each, query) for each in inputs}
+            options = replace(options, output="all", engine="auto")  # these are for the patterns
+            return RelationalCall(self.streams, options, results).run()
         if inputs:
-            return match(self._mixed(query, inputs), query, time=(START, END), **self.options)
-        return match(
-            self._given_to(query), query, time=self.given.time, type=self.given.type_column, **self.options
-        )
+            options = replace(options, time=(START, END), type_column=None)
+            return make_call(replace(self.given, events=self._mixed(query, inputs)), options).run()
+        return make_call(replace(self.given, events=self._given_to(query)), options).run()
+
+    def _with_metrics(self, label: str) -> Options:
+        """Return the options of a query, with metrics of its own if any are wanted and can be had."""
+        options = self.options[label]
+        uncounted = self.given.on_spark and isinstance(options.query, RelationalQuery)
+        if options.metrics is None or uncounted:
+            return replace(options, metrics=None)
+        self.metrics[label] = Metrics()
+        return replace(options, metrics=self.metrics[label])
 
     def _input(self, label: str, query: AnyQuery) -> Callable[[Stream], Input]:
         return lambda stream: Input(self._events(label, query, stream.place), (START, END))
@@ -201,18 +220,18 @@ class _Run:
 
     def _given_to(self, query: Query) -> Any:
         """Return the given events; of a dict only the streams named, if the others change nothing."""
-        if not isinstance(self.given.events, Mapping) or _every_event_counts(query):
-            return self.given.events
+        if not isinstance(self.streams.events, Mapping) or _every_event_counts(query):
+            return self.streams.events
         named = dict(reversed(_named_streams(query)))
         return {
-            name: self.given.stream(name, place=place, text=query.text).events
+            name: self.streams.stream(name, place=place, text=query.text).events
             for name, place in named.items()
         }
 
     def _mixed(self, query: Query, inputs: Sequence[str]) -> dict[str, Any]:
         """Return the results that a query reads and the given events, by type, all with start and end."""
         streams = _named_streams(query)
-        self.given.check_named({name: place for name, place in streams if name not in inputs}, query.text)
+        self.streams.check_named({name: place for name, place in streams if name not in inputs}, query.text)
         found: dict[str, Any] = {}
         for name, place in streams:
             if name in found:
@@ -220,10 +239,10 @@ class _Run:
             if name in inputs:
                 found[name] = self._events(name, query, place)
             else:
-                found[name] = _with_times(self.given.stream(name, place=place, text=query.text))
+                found[name] = _with_times(self.streams.stream(name, place=place, text=query.text))
         if _every_event_counts(query):
-            for name, others in self.given.others(list(found)).items():
-                found[name] = _with_times(Input(others, self.given.time))
+            for name, others in self.streams.others(list(found)).items():
+                found[name] = _with_times(Input(others, self.streams.time))
         return found
 
 
@@ -235,7 +254,7 @@ def _with_times(given: Input) -> Any:
     InputError
         If they have a column of that name which is not their time.
     """
-    times = (given.time, given.time) if isinstance(given.time, str) else tuple(given.time)
+    times = given.time
     columns = columns_of(given.events)
     for name, time in zip((START, END), times, strict=True):
         if name in columns and name != time:
@@ -245,7 +264,7 @@ def _with_times(given: Input) -> Any:
                 remedy="Rename it.",
             )
     if is_frame(given.events):
-        return with_times(given.events, (times[0], times[1]), (START, END))
+        return with_times(given.events, times, (START, END))
     table: pa.Table = given.events
     for name, time in zip((START, END), times, strict=True):
         if name not in columns:

@@ -26,10 +26,11 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from decimal import Decimal
 
-from fyke.errors import QuantifierError, QuerySyntaxError
+from fyke.errors import QuantifierError, QuerySyntaxError, shown
 from fyke.language import ast, rules
 from fyke.language.assemble import assemble
 from fyke.language.query import Query
+from fyke.language.sase import parse_conditions, parse_items
 from fyke.language.terms import Item, Operand, Term, Variable, node_of, term
 from fyke.language.unparse import unparse_pattern
 from fyke.limits import Limits
@@ -323,28 +324,49 @@ def alias(expression: Operand | Variable, name: str) -> Item:
 def query(
     pattern: Part,
     *,
-    where: Term | Iterable[Term] = (),
+    where: str | Term | Iterable[str | Term] = (),
     strategy: str | ast.Strategy = ast.Strategy.NEXT,
     within: str | int | timedelta | Term | ast.Window | None = None,
-    returns: Iterable[Operand | Variable | Item] | None = None,
+    returns: str | Iterable[Operand | Variable | Item] | None = None,
     label: str | None = None,
     limits: Limits = _DEFAULTS,
 ) -> Query:
     """Return the query of a pattern.
 
-    ``where`` is a condition or several that must all hold; ``within`` a length such as ``"12 hours"``, a
-    timedelta, ``minutes(5)``, ``events(100)``, or a number of the time column's own units; ``returns``
-    the items of the result, the whole match without it; ``label`` the event type of the result.
+    ``where`` is a condition or several that must all hold, each a term or a text such as
+    ``"a.x > 1 AND [user]"``; ``within`` a length such as ``"12 hours"``, a timedelta, ``minutes(5)``,
+    ``events(100)``, or a number of the time column's own units; ``returns`` the items of the result, or a
+    text such as ``"a.x, b.y AS z"``, and without it the whole match; ``label`` the event type of the result.
     """
     chosen = strategy if isinstance(strategy, ast.Strategy) else rules.strategy_named(str(strategy))
-    conditions = [where] if isinstance(where, Term) else where
-    items = None if returns is None else [_item(item) for item in returns]
-    if items == []:
-        raise QuerySyntaxError("returns is empty", remedy="Leave it out to get the whole match.")
     (node,) = _nodes([pattern])
-    return assemble(
-        node, [node_of(part) for part in conditions], chosen, _window(within), items, label, None, limits
-    )
+    declared = [event.variable for event in ast.events(node)]
+    given = [where] if isinstance(where, (Term, str)) else where
+    if not isinstance(given, Iterable):
+        raise QuerySyntaxError(
+            f"where is a condition or a list of them, found {shown(where)}",
+            remedy='Write where="a.x > 1", or where=[a.x > 1, p.same("user")].',
+        )
+    conditions = [each for part in given for each in _conditions(part, declared, limits)]
+    items = _items(returns, declared, limits)
+    return assemble(node, conditions, chosen, _window(within), items, label, None, limits)
+
+
+def _conditions(part: str | Term, declared: Sequence[str], limits: Limits) -> list[ast.Expression]:
+    return parse_conditions(part, declared, limits) if isinstance(part, str) else [node_of(part)]
+
+
+def _items(
+    returns: str | Iterable[Operand | Variable | Item] | None, declared: Sequence[str], limits: Limits
+) -> list[ast.ReturnItem] | None:
+    if returns is None:
+        return None
+    if isinstance(returns, str):
+        return parse_items(returns, declared, limits)
+    items = [_item(item) for item in returns]
+    if not items:
+        raise QuerySyntaxError("returns is empty", remedy="Leave it out to get the whole match.")
+    return items
 
 
 def _item(item: Operand | Variable | Item) -> ast.ReturnItem:

@@ -25,11 +25,16 @@ from fyke.limits import Limits
 
 
 @cache
-def grammar(*files: str) -> Lark:
-    """Return the parser of a language, whose grammar is the text of these files one after another."""
+def grammar(*files: str, starts: tuple[str, ...] = ("start",)) -> Lark:
+    """Return the parser of a language, whose grammar is the text of these files one after another.
+
+    ``starts`` are the rules that a text may be read by.
+    """
     # Read as resources: the package may lie in a zip file on a worker.
     texts = [(resources.files("fyke.language") / name).read_text("utf-8") for name in files]
-    return Lark("".join(texts), parser="lalr", propagate_positions=True, maybe_placeholders=True)
+    return Lark(
+        "".join(texts), parser="lalr", start=list(starts), propagate_positions=True, maybe_placeholders=True
+    )
 
 
 def check_size(text: str, limits: Limits) -> None:
@@ -43,22 +48,29 @@ def check_size(text: str, limits: Limits) -> None:
         )
 
 
-def read(language: Lark, text: str, reader: ExpressionReader, limits: Limits, dialect: Dialect = SASE) -> Any:
-    """Return what ``reader`` makes of the text."""
+def read(
+    language: Lark,
+    text: str,
+    reader: ExpressionReader,
+    limits: Limits,
+    dialect: Dialect = SASE,
+    start: str = "start",
+) -> Any:
+    """Return what ``reader`` makes of the text, read by the rule ``start``."""
     deepest = min(limits.query_depth, DEEPEST_TREE)
     # The braces of WHERE nest nothing, so brackets may go one deeper than the tree.
     place = bracket_nesting(text, deepest + 1)
     if place is not None:
         raise too_deep(deepest, place)
-    tree = _tree(language, text, dialect)
+    tree = _tree(language, text, dialect, start)
     try:
         return reader.transform(tree)
     except VisitError as error:
         raise error.orig_exc from None
 
 
-def _tree(language: Lark, text: str, dialect: Dialect) -> Tree[Token]:
-    parser = language.parse_interactive(text)
+def _tree(language: Lark, text: str, dialect: Dialect, start: str) -> Tree[Token]:
+    parser = language.parse_interactive(text, start)
     fed = 0
     try:
         for token in _tokens(parser):
@@ -66,16 +78,16 @@ def _tree(language: Lark, text: str, dialect: Dialect) -> Tree[Token]:
             fed += 1
         tree: Tree[Token] = parser.feed_eof()  # type: ignore[no-untyped-call]
     except UnexpectedInput as error:
-        raise explain(error, text, _accepted_after(language, text, fed), dialect) from None
+        raise explain(error, text, _accepted_after(language, text, fed, start), dialect) from None
     return tree
 
 
-def _accepted_after(language: Lark, text: str, fed: int) -> set[str]:
+def _accepted_after(language: Lark, text: str, fed: int, start: str) -> set[str]:
     """Return the terminals that can follow the first ``fed`` tokens.
 
     The parser that met the error may have reduced what it had before it noticed, so ask a fresh one.
     """
-    parser = language.parse_interactive(text)
+    parser = language.parse_interactive(text, start)
     for token in islice(_tokens(parser), fed):
         parser.feed_token(token)
     accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
@@ -114,6 +126,12 @@ class ClauseReader(ExpressionReader):
 
     def _strategy(self, name: str) -> ast.Strategy:
         return rules.strategy_named(name)
+
+    def conditions(self, meta: Meta, parts: list[ast.Expression]) -> list[ast.Expression]:
+        return parts
+
+    def items(self, meta: Meta, parts: list[ast.ReturnItem]) -> list[ast.ReturnItem]:
+        return parts
 
     def signed(self, meta: Meta, parts: list[Any]) -> Decimal:
         sign, number = parts

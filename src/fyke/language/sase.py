@@ -10,6 +10,7 @@ WITHIN 12 hours
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from lark.tree import Meta
 
 from fyke.errors import QueryError, QuerySyntaxError, UnknownVariableError, near_misses
 from fyke.language import ast, rules
-from fyke.language.assemble import assemble, located
+from fyke.language.assemble import assemble, check_depth, located
 from fyke.language.clauses import ClauseReader, Where, check_size, grammar, read
 from fyke.language.query import Query
 from fyke.language.sase_expression import Name, without_tokens
@@ -41,9 +42,41 @@ def parse(text: str, limits: Limits = _DEFAULTS) -> Query:
     return query
 
 
+def parse_conditions(text: str, declared: Container[str], limits: Limits) -> list[ast.Expression]:
+    """Return the conditions that stand between the braces of WHERE; the pattern has declared variables."""
+    return [_unplaced(each) for each in _parse_part(text, "conditions", declared, limits)]
+
+
+def parse_items(text: str, declared: Container[str], limits: Limits) -> list[ast.ReturnItem]:
+    """Return the items that stand behind RETURN; the pattern has declared variables."""
+    items = _parse_part(text, "items", declared, limits)
+    return [replace(each, expression=_unplaced(each.expression), place=None) for each in items]
+
+
+def _parse_part(text: str, rule: str, declared: Container[str], limits: Limits) -> list[Any]:
+    check_size(text, limits)
+    reader = _QueryReader(text, limits)
+    try:
+        parts: list[Any] = read(_grammar(), text, reader, limits, start=rule)
+        if rule == "conditions":
+            parts = [conjunct for part in parts for conjunct in rules.operands_of("AND", part)]
+        for part in parts:
+            expression = part.expression if isinstance(part, ast.ReturnItem) else part
+            check_depth(expression, limits)  # before anything goes down it by recursion
+            reader.check_strings(expression, declared)
+    except QueryError as error:
+        raise located(error, text) from None
+    return parts
+
+
+def _unplaced(expression: ast.Expression) -> ast.Expression:
+    """Return an expression without places: a query that is built has no text they could be in."""
+    return ast.map_children(replace(expression, place=None), _unplaced)
+
+
 @cache
 def _grammar() -> Lark:
-    return grammar("sase.lark", "expression.lark")
+    return grammar("sase.lark", "expression.lark", starts=("start", "conditions", "items"))
 
 
 class _Quantifier(NamedTuple):
@@ -73,10 +106,10 @@ class _QueryReader(ClauseReader):
                     remedy=f"It declares {', '.join(declared)}." + near_misses(name.text, declared),
                 )
         for expression in [*query.conditions, *(item.expression for item in query.returns or ())]:
-            self._check_strings(expression, declared)
+            self.check_strings(expression, declared)
         return query
 
-    def _check_strings(self, expression: ast.Expression, declared: Container[str]) -> None:
+    def check_strings(self, expression: ast.Expression, declared: Container[str]) -> None:
         """Raise for double-quoted text that can only have been meant as a string."""
         for node in ast.walk(expression):
             if not isinstance(node, ast.Reference) or node.place not in self._double_quoted:

@@ -43,7 +43,7 @@ from fyke.language.relational import RelationalQuery
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.logical.check import Checker, is_aggregate
 from fyke.logical.kinds import Kind, comparable, kind_of
-from fyke.logical.returns import END, START, Output, OutputColumn, two_of_one_name
+from fyke.logical.returns import END, START, Output, OutputColumn, check_free, two_of_one_name
 from fyke.logical.schema import EventSchema, unite_columns
 from fyke.logical.scope import InferType, Scope
 
@@ -342,12 +342,11 @@ def _named(output: Output, query: RelationalQuery, partition: tuple[str, ...]) -
     fixed = [*partition, START, END]
     names = Counter([*fixed, *(column.name for column in output.columns)])
     for column in output.columns:
+        items = query.items or ()
+        made = [each.place for each in items if (each.alias or _default_name(each.expression)) == column.name]
+        streams = [each.place for each in query.streams if each.alias == column.name]
+        check_free(column.name, query.text, [*streams, *made])
         if names[column.name] > 1:
-            items = query.items or ()
-            made = [
-                each.place for each in items if (each.alias or _default_name(each.expression)) == column.name
-            ]
-            streams = [each.place for each in query.streams if each.alias == column.name]
             rename = "Name the item with AS" if made else "Rename the stream with AS"
             raise two_of_one_name(column.name, fixed, query.text, [*streams, *made], rename)
     return output

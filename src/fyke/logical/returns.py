@@ -25,6 +25,7 @@ from fyke.logical.check import Checker, over_matches
 from fyke.logical.kinds import Kind
 from fyke.logical.scope import Scope
 
+OWN = "__fyke_"  # how columns begin that Fyke adds on the way
 MATCH_ID, START, END = "match_id", "start", "end"
 
 
@@ -154,13 +155,31 @@ def _named(output: Output, partition: tuple[str, ...], query: Query, items: tupl
     fixed = list(partition) if output.over_matches else [MATCH_ID, *partition, START, END]
     names = Counter([*fixed, *(column.name for column in output.columns)])
     for column in output.columns:
+        check_free(column.name, query.text, _places(column.name, query, items))
         if names[column.name] > 1:
-            made = [i.place for i in items if (i.alias or _default_name(i.expression)) == column.name]
-            declared = [event.place for event in events(query.pattern) if event.variable == column.name]
+            made = any((i.alias or _default_name(i.expression)) == column.name for i in items)
             own = "Give the item a name of its own, as in RETURN a.x AS first_x"
             rename = own if made else "Rename the variable"
-            raise two_of_one_name(column.name, fixed, query.text, [*declared, *made], rename)
+            raise two_of_one_name(column.name, fixed, query.text, _places(column.name, query, items), rename)
     return output
+
+
+def _places(name: str, query: Query, items: tuple[ReturnItem, ...]) -> list[Place | None]:
+    """Return where variables and items make a column of that name."""
+    declared = [event.place for event in events(query.pattern) if event.variable == name]
+    made = [item.place for item in items if (item.alias or _default_name(item.expression)) == name]
+    return [*declared, *made]
+
+
+def check_free(name: str, text: str | None, places: Sequence[Place | None]) -> None:
+    """Refuse a column of the result whose name Fyke may use on the way, at the last place that makes it."""
+    if name.lower().startswith(OWN):
+        raise OutputNameError(
+            f"the result would have a column {name!r}, and names that begin with {OWN} are Fyke's own",
+            place=places[-1],
+            text=text,
+            remedy="Give it another name.",
+        )
 
 
 def two_of_one_name(

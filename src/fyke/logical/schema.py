@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from fyke.errors import (
+    InputError,
     MissingColumnError,
     OptionError,
     SchemaClashError,
     TimeColumnError,
     listed,
     near_misses,
+    shown,
 )
 
 NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
@@ -103,47 +105,100 @@ def make_schema(
     ------
     MissingColumnError, TimeColumnError, OptionError
     """
-    times = (time, time) if isinstance(time, str) else tuple(time)
-    if len(times) != 2:
+    times, ties = time_pair(time), tie_breakers(tie_breaker)
+    if type_column is not None and not isinstance(type_column, str):
         raise OptionError(
-            f"time must be one column or a pair (start, end), found {time!r}",
-            remedy="Give time='ts', or time=('start_ts', 'end_ts') for events that last.",
+            f"type must be the name of a column, found {shown(type_column)}",
+            remedy="Give type='kind', the column that says what kind of event a row is.",
         )
-    ties = (tie_breaker,) if isinstance(tie_breaker, str) else tuple(tie_breaker or ())
-    named = [*times, *ties, *([type_column] if type_column is not None else [])]
-    for name in named:
+    for name in [*times, *ties, *([type_column] if type_column is not None else [])]:
         if name not in columns:
             raise MissingColumnError(
                 f"the events have no column {name!r}",
                 remedy=f"Their columns are {listed(columns)}.{near_misses(name, columns)}",
             )
+    if type_column is not None:
+        _check_type_column(type_column, columns[type_column])
     units = {_time_unit(name, columns[name], time_unit) for name in times}
-    if len(units) != 1:
+    zoned = {getattr(columns[name], "tz", None) is not None for name in times}
+    if len(units) != 1 or len(zoned) != 1:
         raise TimeColumnError(
             f"start {times[0]!r} is {columns[times[0]]} and end {times[1]!r} is {columns[times[1]]}",
             remedy="Cast both to the same type.",
         )
-    return EventSchema(columns, (times[0], times[1]), type_column, attributes_of, ties, units.pop())
+    return EventSchema(columns, times, type_column, attributes_of, ties, units.pop())
+
+
+def time_pair(time: object) -> tuple[str, str]:
+    """Return the start and end time columns that the option ``time`` names.
+
+    Raises
+    ------
+    OptionError
+    """
+    names = (time, time) if isinstance(time, str) else time
+    if isinstance(names, Sequence) and len(names) == 2:
+        start, end = names
+        if isinstance(start, str) and isinstance(end, str):
+            return start, end
+    raise OptionError(
+        f"time must be the name of a column or a pair (start, end), found {shown(time)}",
+        remedy="Give time='ts', or time=('start_ts', 'end_ts') for events that last.",
+    )
+
+
+def tie_breakers(given: object) -> tuple[str, ...]:
+    """Return the columns that the option ``tie_breaker`` names.
+
+    Raises
+    ------
+    OptionError
+    """
+    names = (given,) if isinstance(given, str) else () if given is None else given
+    if isinstance(names, Sequence) and all(isinstance(name, str) for name in names):
+        return tuple(names)
+    raise OptionError(
+        f"tie_breaker must be the name of a column or a list of names, found {shown(given)}",
+        remedy="Give tie_breaker='id', or tie_breaker=['line', 'id'].",
+    )
+
+
+def holds_text(kind: pa.DataType) -> bool:
+    """Say whether a column is of strings, written out or as a dictionary."""
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(value) or pa.types.is_large_string(value))
+
+
+def _check_type_column(name: str, kind: pa.DataType) -> None:
+    """Refuse types whose values have no text that is the same everywhere."""
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    tests = (pa.types.is_binary, pa.types.is_integer, pa.types.is_boolean, pa.types.is_date)
+    if not holds_text(kind) and not any(test(value) for test in tests):
+        raise InputError(
+            f"type column {name!r} is {kind}; event types are text, whole numbers, booleans or dates",
+            remedy="Cast it to a string, or name the column that says what kind of event a row is.",
+        )
 
 
 def _time_unit(name: str, kind: pa.DataType, time_unit: str | None) -> int | None:
-    if pa.types.is_timestamp(kind):
-        return NANOSECONDS[kind.unit]
-    if pa.types.is_date(kind):
-        return DAY
-    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
-        if time_unit is None:
-            return None
-        if time_unit not in NANOSECONDS:
-            raise OptionError(
-                f"time_unit must be one of 's', 'ms', 'us', 'ns', found {time_unit!r}",
-                remedy="It says what one unit of an integer time column is.",
-            )
-        return NANOSECONDS[time_unit]
-    raise TimeColumnError(
-        f"time column {name!r} is {kind}; a time is a timestamp, a date or an integer",
-        remedy="Cast it, for example with to_timestamp() or pyarrow.compute.cast.",
-    )
+    if time_unit is not None and (not isinstance(time_unit, str) or time_unit not in NANOSECONDS):
+        raise OptionError(
+            f"time_unit must be one of 's', 'ms', 'us', 'ns', found {shown(time_unit)}",
+            remedy="It says what one unit of an integer time column is.",
+        )
+    if pa.types.is_uint64(kind):
+        raise TimeColumnError(
+            f"time column {name!r} is uint64, which reaches beyond the times there are",
+            remedy="Cast it to int64.",
+        )
+    if pa.types.is_integer(kind):
+        return None if time_unit is None else NANOSECONDS[time_unit]
+    if not pa.types.is_timestamp(kind) and not pa.types.is_date(kind):
+        raise TimeColumnError(
+            f"time column {name!r} is {kind}; a time is a timestamp, a date or an integer",
+            remedy="Cast it, for example with to_timestamp() or pyarrow.compute.cast.",
+        )
+    return NANOSECONDS[kind.unit] if pa.types.is_timestamp(kind) else DAY
 
 
 def unite_columns(inputs: Mapping[str, Mapping[str, pa.DataType]]) -> dict[str, pa.DataType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -78,6 +79,8 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         inner = kind.value_field.with_type(_plain(kind.value_type))
         return pa.list_(inner) if pa.types.is_list(kind) else pa.large_list(inner)
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return pa.decimal128(kind.precision, kind.scale)
     return _PLAIN.get(kind, kind)
 
 
@@ -117,7 +120,7 @@ def occurrences(table: pa.Table, schema: EventSchema, only_type: str | None = No
     return [
         Occurrence(
             position,
-            only_type if schema.type_column is None else row[schema.type_column],
+            only_type if schema.type_column is None else type_name(row[schema.type_column]),
             starts[position],
             ends[position],
             tuple(row[name] for name in schema.tie_breaker) if schema.tie_breaker else None,
@@ -125,6 +128,15 @@ def occurrences(table: pa.Table, schema: EventSchema, only_type: str | None = No
         )
         for position, row in enumerate(table.to_pylist())
     ]
+
+
+def type_name(value: str | int | bool | date | bytes | None) -> str | None:
+    """Return the name of the event type that a value of the type column stands for: its text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        return value.decode()
+    return None if value is None else str(value)
 
 
 def ticks(column: pa.ChunkedArray) -> list[int]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
+from threading import Thread
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
@@ -31,6 +34,8 @@ class Observed:
     def __init__(self, plan: Plan) -> None:
         self._sums = plan.sums()
         self._input, self._kept, self._moved, self._tasks = (Observation() for _ in range(4))
+        self._told: tuple[dict[str, Any], dict[str, Any], dict[str, Any]] | None = None
+        self._waiter: Thread | None = None
 
     def input(self, frame: DataFrame, time: tuple[str, str]) -> DataFrame:
         """Count the rows of the input, and those of them without a time."""
@@ -57,17 +62,38 @@ class Observed:
         ]
         return frame.observe(self._tasks, *added).where(F.col(METRICS).isNull()).drop(METRICS)
 
+    def wait(self, timeout: float | None) -> bool:
+        """Wait for the first action on the result, for so many seconds at most; say whether it was there.
+
+        Spark tells of it a moment after the action has returned.
+        """
+        if self._waiter is None:
+            # Spark's own way to wait has no end, and an interpreter that ends must not wait for it.
+            self._waiter = Thread(target=self._wait, daemon=True)
+            self._waiter.start()
+        self._waiter.join(timeout)
+        if self._told is None and not self._waiter.is_alive():
+            self._waiter = None  # Connect does not wait: ask again the next time
+        return self._told is not None
+
+    def _wait(self) -> None:
+        with suppress(Exception):  # the action has failed, or the session has ended: nothing will be told
+            told = (self._input.get, self._kept.get, self._tasks.get)
+            self._told = told if all(told) else None
+
     def get(self) -> dict[str, int | float]:
-        """Wait for the first action on the result, and return the counts by name."""
-        read, tasks = self._input.get, self._tasks.get
+        """Return the counts by name, after the first action."""
+        assert self._told is not None
+        read, kept, tasks = self._told
         counts: dict[str, int | float] = {name: int(value) for name, value in read.items()}
         counts |= {name: int(tasks[name] or 0) for name in _COUNTS}
-        counts["events_filtered"] = int(read["rows"] - read["rejected_rows"] - self._kept.get["kept"])
+        counts["events_filtered"] = int(read["rows"] - read["rejected_rows"] - kept["kept"])
         return counts | {name: float(tasks[name] or 0.0) for name in PHASES}
 
     def statistics(self) -> Statistics:
-        """Wait for the first action on the result, and return what the tasks have seen of the events."""
-        tasks = self._tasks.get
+        """Return what the tasks have seen of the events, after the first action."""
+        assert self._told is not None
+        *_, tasks = self._told
         self._sums.values = [float(tasks[name] or 0.0) for name in _seen(self._sums)]
         return self._sums.statistics()
 

@@ -116,7 +116,8 @@ def derived_types(frame: DataFrame, schema: EventSchema, made: Sequence[Derived]
     """Return the types of derived columns."""
     if not made:
         return {}
-    types = arrow_columns(_by_bytes(frame).withColumns(_new_columns(made, schema)))
+    rows, new = _by_bytes(frame), _new_columns(made, schema)
+    types = arrow_columns(rows.withColumns(new) if new else rows)  # Connect refuses to add no columns
     return {derived.name: types[physical(derived)] for derived in made}
 
 

@@ -9,7 +9,10 @@ import weakref
 import zipfile
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+
+from fyke.errors import InputError, shown
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
@@ -23,6 +26,28 @@ def prefer_own_interpreter() -> None:
 def is_frame(thing: object) -> bool:
     """Say whether something is a Spark DataFrame, classic or Connect."""
     return isinstance(thing, DataFrame)
+
+
+def view(name: str) -> DataFrame | None:
+    """Return the table or view of a name in the session that is there; None if there is no session.
+
+    Raises
+    ------
+    InputError
+        If the session has no such view.
+    """
+    session = SparkSession.getActiveSession()
+    if session is None:
+        return None
+    try:
+        frame = session.table(name)
+        frame.schema  # noqa: B018 - Connect looks for it only now
+    except PySparkException as error:
+        raise InputError(
+            f"the Spark session has no view or table {shown(name)}",
+            remedy=f"It says: {str(error).splitlines()[0]}",
+        ) from None
+    return frame
 
 
 def is_connect(spark: SparkSession) -> bool:

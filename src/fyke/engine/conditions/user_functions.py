@@ -10,7 +10,7 @@ from numba import types
 from numba.core.errors import NumbaError
 
 from fyke.engine.kernels.conditions.user_functions import MAX_ARGUMENTS
-from fyke.errors import OptionError
+from fyke.errors import OptionError, shown
 
 __all__ = ["MAX_ARGUMENTS", "compile_external"]
 
@@ -23,7 +23,13 @@ def compile_external(name: str, function: Callable[..., float], arity: int) -> A
     OptionError
         If Numba cannot compile it.
     """
-    inner = numba.njit(function)
+    try:
+        inner = numba.njit(function)
+    except TypeError as error:  # a callable object, or a function of C
+        raise OptionError(
+            f"function {name!r} cannot be compiled: {shown(function)} is no function of Python",
+            remedy=f"Wrap it, as in functions={{{name!r}: lambda x: f(x)}}.",
+        ) from error
     bodies: dict[int, Callable[..., float]] = {
         1: lambda a, b, c, d, e, f: float(inner(a)),
         2: lambda a, b, c, d, e, f: float(inner(a, b)),

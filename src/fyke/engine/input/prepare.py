@@ -56,6 +56,10 @@ def _plain(field: pa.Field) -> pa.Field:
         return field.with_type(pa.list_(_plain(kind.value_field)))
     if pa.types.is_large_list(kind):
         return field.with_type(pa.large_list(_plain(kind.value_field)))
+    if pa.types.is_dictionary(kind):
+        return field.with_type(pa.dictionary(kind.index_type, _PLAIN.get(kind.value_type, kind.value_type)))
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return field.with_type(pa.decimal128(kind.precision, kind.scale))
     return field.with_type(_PLAIN.get(kind, kind))
 
 

@@ -28,7 +28,7 @@ from fyke.engine.output.identity import MatchIds
 from fyke.language.ast import Call, Expression, Index, Length, Reference, walk
 from fyke.logical.check import is_aggregate
 from fyke.logical.returns import END, MATCH_ID, START
-from fyke.logical.schema import EventSchema
+from fyke.logical.schema import EventSchema, holds_text
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import split_aggregates
 from fyke.plan.plan import Plan
@@ -250,7 +250,8 @@ def event_structs(rows: pa.Table, spec: VariableRows, at: Array, schema: EventSc
     indices, unbound = _indices(at)
     arrays = []
     for name in spec.attributes:
-        if name == schema.type_column and spec.type is not None and unbound is None:
+        constant = name == schema.type_column and unbound is None and holds_text(schema.columns[name])
+        if constant and spec.type is not None:
             arrays.append(_repeated(spec.type, schema.columns[name], len(at)))
         else:
             arrays.append(_taken(rows, name, indices, schema.columns))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import fyke
-from fyke.engine import known_queries
+from fyke.call import known_queries
 from fyke.errors import TypeClashError
 
 QUERY = "PATTERN SEQ(A a, B b) WHERE { a.x < b.x } WITHIN 9 RETURN a.x AS a, b.x AS b"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
 import fyke
 from fyke.engine.counters import Counters
 from fyke.engine.measure.clock import PHASES
-from fyke.errors import OptionError
+from fyke.errors import InputError, NotRunError, OptionError
 
 POINTS = pa.table({"kind": ["A", "B", "B", "C", "A"], "t": [1, 2, 2, 3, None], "k": [1, 1, 1, 1, 1]})
 LASTING = pa.table({"kind": ["A", "B", "B", "B"], "s": [1, 5, 9, None], "e": [2, 6, 8, 9]})
@@ -38,7 +40,7 @@ def test_work_per_event_and_per_match(engine: str) -> None:
     assert metrics.per_match()["condition_evaluations"] > 0.0
     nothing = fyke.Metrics()
     fyke.match(table.slice(0, 0), query, time="t", type="kind", engine=engine, metrics=nothing)
-    assert nothing.per_event() == nothing.per_match() == fyke.Metrics().per_match() == {}
+    assert nothing.per_event() == nothing.per_match() == {}
 
 
 def test_ties_are_counted_within_a_partition() -> None:
@@ -97,3 +99,65 @@ def test_a_function_that_cannot_be_compiled_is_refused() -> None:
     query = "PATTERN SEQ(A a, B b) WHERE { f(a.t, b.t) > 1 } WITHIN 10"
     with pytest.raises(OptionError, match="function 'f' cannot be compiled"):
         fyke.match(POINTS, query, time="t", type="kind", functions={"f": lambda x, y: str(x) + y})
+
+
+def test_metrics_say_that_nothing_has_run() -> None:
+    metrics = fyke.Metrics()
+    assert str(metrics) == repr(metrics) == "Metrics: nothing has run yet"
+    assert not metrics.filled
+    for ask in (metrics.get, metrics.per_event, metrics.per_match, metrics.statistics):
+        with pytest.raises(NotRunError) as caught:
+            ask()
+        assert str(caught.value) == (
+            "nothing has run yet that would have filled these metrics\n"
+            "Give them to a call, as in fyke.match(events, query, ..., metrics=metrics)."
+        )
+    # What nothing has filled is nothing to set estimates against.
+    assert "observed" not in fyke.explain(POINTS, PAIR, time="t", type="kind", metrics=metrics)
+
+
+def test_metrics_print_readably() -> None:
+    metrics = fyke.Metrics()
+    fyke.match(POINTS, PAIR, time="t", type="kind", metrics=metrics)
+    lines = str(metrics).splitlines()
+    assert lines[0] == "Metrics"
+    assert [line.split() for line in lines[1:3]] == [["rows", "5"], ["rejected_rows", "1"]]
+    assert len(lines) == 1 + len(metrics.get())
+    assert lines[-1].split()[0].startswith("seconds_")
+
+
+PROGRAM = """
+    Pairs: PATTERN SEQ(A a, B b) WHERE skip_till_any_match { [k] } WITHIN 10 seconds RETURN b.t AS t;
+    Late: PATTERN SEQ(Pairs p, C c) WITHIN 10 seconds;
+    Means: SELECT AVG(t) AS mean FROM [RANGE 5 SEC] B
+"""
+
+
+def test_metrics_of_a_program() -> None:
+    metrics = fyke.Metrics()
+    options: dict[str, Any] = {"time": "t", "type": "kind", "time_unit": "s"}
+    results = fyke.program(PROGRAM).run(POINTS, metrics=metrics, **options)
+    assert list(metrics.queries) == ["Pairs", "Late", "Means"]
+    parts = {label: each.get() for label, each in metrics.queries.items()}
+    assert {label: each["matches"] for label, each in parts.items()} == {
+        label: each.num_rows for label, each in results.items()
+    }
+    assert parts["Pairs"]["rejected_rows"] == 1
+    whole = metrics.get()
+    for name in ("rows", "rejected_rows", "events_read", "matches", "condition_evaluations"):
+        assert whole[name] == sum(each[name] for each in parts.values())
+    assert whole["peak_runs"] == max(each["peak_runs"] for each in parts.values())
+    assert str(metrics).startswith("Metrics of Pairs, Late, Means\n  rows")
+    assert metrics.queries["Pairs"].statistics().rows > 0
+    with pytest.raises(InputError, match="statistics are of one query, and these are the metrics of Pairs"):
+        metrics.statistics()
+    fyke.program(PROGRAM).run(POINTS, metrics=metrics, outputs=["Pairs"], **options)
+    assert list(metrics.queries) == ["Pairs"]
+    fyke.match(POINTS, PAIR, time="t", type="kind", metrics=metrics)
+    assert metrics.queries == {}
+    assert metrics.get()["rows"] == 5
+
+
+def test_a_program_prints_readably() -> None:
+    assert repr(fyke.program(PROGRAM)) == "Program of 3 queries: Pairs, Late (reads Pairs), Means"
+    assert repr(fyke.program(["Q: PATTERN A a"])) == "Program of 1 query: Q"

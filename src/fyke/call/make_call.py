@@ -1,0 +1,24 @@
+"""Events and options to the call that runs them: a pattern or a relational query, here or on Spark."""
+
+from __future__ import annotations
+
+from fyke.call.events import Given
+from fyke.call.inputs import Streams
+from fyke.call.options import Options
+from fyke.call.pattern import PatternCall
+from fyke.call.relational import RelationalCall
+from fyke.language.relational import RelationalQuery
+
+
+def make_call(given: Given, options: Options) -> PatternCall | RelationalCall:
+    """Return the call of a query on given events, checked: nothing has run yet.
+
+    Raises
+    ------
+    FykeError
+        If the events, the options and the query do not fit one another.
+    """
+    if isinstance(options.query, RelationalQuery):
+        streams = Streams(given, time=options.time, type_column=options.type_column)
+        return RelationalCall(streams, options)
+    return PatternCall(given, options)

@@ -1,0 +1,169 @@
+"""A pattern on its events: from the plan to the matches, on a table or on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from fyke.call.events import Given, Kind
+from fyke.call.known_queries import KnownQuery, known_query
+from fyke.call.options import Options
+from fyke.call.source import check_values, computed_with, in_order, make_source, timed
+from fyke.engine.engine import Engine
+from fyke.engine.input.prepare import prepare
+from fyke.engine.measure.clock import Clock
+from fyke.engine.measure.observe_run import RunObserver
+from fyke.engine.measure.sample import measure_table
+from fyke.engine.output.compressed import builder_of
+from fyke.engine.read_table import read_table
+from fyke.engine.warm_up import warm_up
+from fyke.errors import InputError, OptionError
+from fyke.language.ast import Expression, Strategy
+from fyke.language.query import Query
+from fyke.logical.analyse import analyse
+from fyke.plan.anchors import find_anchors
+from fyke.plan.choose_engine import choose_engine
+from fyke.plan.explain import explain_plan
+from fyke.plan.explain_run import Ran
+from fyke.plan.plan import Plan, make_plan
+from fyke.plan.planner import choose_plan
+from fyke.plan.statistics import Statistics
+from fyke.spark import prepare as spark_prepare
+from fyke.spark.batch import match_frame
+from fyke.spark.statistics import measure_frame
+
+
+class PatternCall:
+    """A pattern with its events, checked: ready to run, to be explained, or to be measured."""
+
+    def __init__(self, given: Given, options: Options) -> None:
+        """Bring the events together.
+
+        Raises
+        ------
+        InputError
+            If they do not fit the options, or are a stream.
+        """
+        if given.kind is Kind.STREAM:
+            raise InputError(
+                "this version of Fyke matches batch DataFrames, and the events are a stream",
+                remedy="Match the stored events, or call it in foreachBatch on closed partitions.",
+            )
+        self.options, self.source = options, make_source(given, options)
+
+    def run(self) -> Any:
+        """Return the matches, as a table or as a DataFrame (lazy)."""
+        plan, metrics = self.plan(), self.options.metrics
+        if not self.source.on_spark:
+            return self._match_table(plan)
+        return match_frame(self.source.events, plan, metrics.observe(plan) if metrics is not None else None)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the matches in a table; a lazy engine searches on when a batch has been taken."""
+        plan = self.plan()
+        events, _ = timed(self.source.events, self.source.schema, warn=True)
+        rows = prepare(events, plan, whole_input=True, anchors=find_anchors(plan))
+        warm_up(plan)
+        if plan.result.over_matches:
+            yield from read_table(Engine(plan), rows)[0].to_batches()
+            return
+        engine, builder = Engine(plan), builder_of(plan)
+        for found in engine.advance_in_chunks(engine.start(rows.schema), rows, None):
+            if len(found.matches) or found.graphs:
+                yield from builder.rows(found).to_batches()
+
+    def explain(self) -> str:
+        """Say in words what the query means and how it would be run."""
+        plan, metrics = self.plan(), self.options.metrics
+        plan = replace(plan, statistics=self._measured(plan))
+        ran = Ran(metrics.get(), metrics.statistics()) if metrics is not None and metrics.filled else None
+        return explain_plan(plan, rows_by="Spark" if self.source.on_spark else "Arrow", ran=ran)
+
+    def measure(self) -> Statistics:
+        """Return how often events occur and conditions hold in the first rows."""
+        plan = replace(self.plan(), engine="automaton")
+        if self.source.on_spark:
+            return measure_frame(plan, self.source.events)
+        return self._measured(plan) or Statistics()
+
+    def plan(self) -> Plan:
+        """Analyse the query against the events, and choose who searches."""
+        options, query = self.options, self.options.query
+        assert isinstance(query, Query)
+        if options.output == "compressed" and query.returns is not None:
+            raise OptionError(
+                "output='compressed' holds the events of matches, and the query has RETURN",
+                remedy="Leave RETURN out, and compute from the rows of fyke.enumerate_matches(...).",
+            )
+        kept = None if self.source.on_spark else self._known(query)
+        plan = kept.plan if kept is not None else self._planned_by_spark(query)
+        if not self.source.on_spark:
+            self._check_values(plan)
+        engine = choose_engine(options.engine, plan)
+        plan = replace(plan, functions=options.functions, engine=engine, statistics=options.statistics)
+        planned = options.engine == "auto" or (
+            options.engine == "lazy_chain" and options.statistics is not None
+        )
+        if not planned or plan.strategy is not Strategy.ANY:
+            return plan
+        known = self._measured(plan, kept)
+        choice = choose_plan(options.engine, plan, known, quick=True)
+        return replace(plan, engine=choice.engine, order=choice.order, statistics=known)
+
+    def _check_values(self, plan: Plan) -> None:
+        odd = (pa.types.is_uint64, pa.types.is_binary)
+        if not any(test(kind) for kind in plan.schema.columns.values() for test in odd):
+            return
+        conditions = [condition for role in plan.roles for condition in role.conditions]
+        conditions += [derived.expression for derived in plan.made]
+        names = computed_with(conditions, plan.result.columns)
+        check_values(self.source.events, names, plan.schema.type_column)
+
+    def _known(self, query: Query) -> KnownQuery:
+        given = self.options
+        return known_query(
+            query, self.source.schema, given.output, given.limits, given.techniques, given.arities
+        )
+
+    def _planned_by_spark(self, query: Query) -> Plan:
+        """Return the plan on a DataFrame, whose functions and types Spark knows."""
+        options, frame = self.options, self.source.events
+
+        def infer(expression: Expression, _: tuple[str, ...]) -> pa.DataType | None:
+            return spark_prepare.infer_type(frame, expression, query.text)
+
+        analysed = analyse(
+            query, self.source.schema, options.limits, infer=infer, functions=dict(options.arities)
+        )
+        types = partial(spark_prepare.derived_types, frame)
+        return make_plan(analysed, types, options.output, options.limits, options.techniques)
+
+    def _measured(self, plan: Plan, kept: KnownQuery | None = None) -> Statistics | None:
+        """Return what is known of the data: what was given, or what the first rows of a table show."""
+        if self.options.statistics is not None or self.source.on_spark:
+            return self.options.statistics
+        table, _ = timed(self.source.events, self.source.schema, warn=False)
+        return measure_table(plan, table, kept.measured_by(plan) if kept else None)
+
+    def _match_table(self, plan: Plan) -> pa.Table:
+        clock, metrics, source = Clock(), self.options.metrics, self.source
+        table, rejected_rows = timed(source.events, source.schema, warn=metrics is None)
+        anchors = find_anchors(plan)
+        rows = prepare(table, plan, whole_input=True, anchors=anchors)
+        clock.lap("prepare")
+        warm_up(plan)
+        engine = Engine(plan)
+        if metrics is None:
+            return read_table(engine, rows, clock)[0]
+        seen = RunObserver(plan)
+        at_input = anchors is not None and in_order(table, source.schema)
+        result, counters = read_table(engine, rows, clock, None if at_input else seen.look)
+        if at_input:
+            seen.look_at_input(table)
+        counters.events_filtered = table.num_rows - rows.num_rows
+        metrics.set_counters(source.events.num_rows, rejected_rows, counters, clock, seen)
+        return result
