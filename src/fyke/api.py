@@ -40,6 +40,7 @@ def match(
     functions: Mapping[str, Callable[..., float]] | None = None,
     statistics: Statistics | None = None,
     metrics: Metrics | None = None,
+    watermark: str | None = None,
 ) -> Any:
     """Find the matches of a pattern query, or the result of a relational one.
 
@@ -79,6 +80,9 @@ def match(
         it the first rows of a table are looked at, and on Spark usual rates are assumed.
     metrics
         A :class:`fyke.Metrics` to be filled with counts, among them the rejected rows.
+    watermark
+        On a streaming DataFrame: how late events may come, as ``"10 minutes"``, unless the events have a
+        watermark already.  A match is reported in the first micro-batch whose watermark makes it certain.
 
     Returns
     -------
@@ -103,6 +107,7 @@ def match(
         functions=functions,
         statistics=statistics,
         metrics=metrics,
+        watermark=watermark,
     )
     given = take_events(events)
     return given.returned(make_call(given, options).run(), output)

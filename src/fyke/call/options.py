@@ -42,6 +42,7 @@ class Options:
     arities: Mapping[str, int]
     statistics: Statistics | None
     metrics: Metrics | None
+    watermark: str | None = None
 
 
 def check_options(
@@ -58,6 +59,7 @@ def check_options(
     functions: Functions | None = None,
     statistics: Statistics | None = None,
     metrics: Metrics | None = None,
+    watermark: str | None = None,
 ) -> Options:
     """Return the options of a call; columns are looked for once the events are known.
 
@@ -87,6 +89,7 @@ def check_options(
         arities=arities,
         statistics=statistics,
         metrics=metrics,
+        watermark=watermark,
     )
 
 

@@ -21,7 +21,7 @@ from fyke.engine.measure.sample import measure_table
 from fyke.engine.output.compressed import builder_of
 from fyke.engine.read_table import read_table
 from fyke.engine.warm_up import warm_up
-from fyke.errors import InputError, OptionError
+from fyke.errors import OptionError
 from fyke.language.ast import Expression, Strategy
 from fyke.language.query import Query
 from fyke.logical.analyse import analyse
@@ -35,6 +35,7 @@ from fyke.plan.statistics import Statistics
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.batch import match_frame
 from fyke.spark.statistics import measure_frame
+from fyke.spark.stream.match import match_stream
 
 
 class PatternCall:
@@ -46,20 +47,23 @@ class PatternCall:
         Raises
         ------
         InputError
-            If they do not fit the options, or are a stream.
+            If they do not fit the options.
         """
-        if given.kind is Kind.STREAM:
-            raise InputError(
-                "this version of Fyke matches batch DataFrames, and the events are a stream",
-                remedy="Match the stored events, or call it in foreachBatch on closed partitions.",
-            )
         self.options, self.source = options, make_source(given, options)
+        self.streams = given.kind is Kind.STREAM
+        if options.watermark is not None and not self.streams:
+            raise OptionError(
+                "watermark says how late the events of a stream may come, and these events are no stream",
+                remedy="Leave it out.",
+            )
 
     def run(self) -> Any:
         """Return the matches, as a table or as a DataFrame (lazy)."""
         plan, metrics = self.plan(), self.options.metrics
         if not self.source.on_spark:
             return self._match_table(plan)
+        if self.streams:
+            return match_stream(self.source.events, plan, self.options.watermark)
         return match_frame(self.source.events, plan, metrics.observe(plan) if metrics is not None else None)
 
     def batches(self) -> Iterator[pa.RecordBatch]:

@@ -96,6 +96,9 @@ class Searcher(Protocol):
 
     # --- memory -------------------------------------------------------------------------
 
+    def live_runs(self, memory: Memory) -> int:
+        """Return how many partial matches a memory holds."""
+
     def start(self) -> Memory:
         """Return what there is to remember before the first event."""
 
@@ -128,6 +131,10 @@ class RemembersNoRows:
     """The part of an engine's interface that is the same for all that remember no positions."""
 
     looks_back = True  # what it does not remember it must find again
+
+    def live_runs(self, memory: Memory) -> int:
+        """Return 0: partial matches are made anew from the events that are kept."""
+        return 0
 
     def used_rows(self, memory: Memory) -> Array:
         """Return no rows."""

@@ -176,10 +176,14 @@ def _keys(plan: Plan) -> list[Column]:
 
 def together(frame: DataFrame, plan: Plan) -> DataFrame:
     """Bring the partitions of relevant rows together, with the columns that are sorted by or read."""
-    columns = dict.fromkeys((*plan.prepared_columns, *_order(plan)))
-    frame = frame.select(*(F.col(quote(name)) for name in columns))
+    frame = frame.select(*(F.col(quote(name)) for name in row_columns(plan)))
     keys = _keys(plan)
     return frame.repartition(*keys) if keys else frame.repartition(1)
+
+
+def row_columns(plan: Plan) -> list[str]:
+    """Return the columns of relevant rows that are read or sorted by."""
+    return list(dict.fromkeys((*plan.prepared_columns, *_order(plan))))
 
 
 def arranged(frame: DataFrame, plan: Plan) -> DataFrame:

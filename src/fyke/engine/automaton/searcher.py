@@ -88,6 +88,10 @@ class AutomatonSearcher:
 
     # --- memory -------------------------------------------------------------------------
 
+    def live_runs(self, memory: AutomatonMemory) -> int:
+        """Return how many runs are alive."""
+        return sum(map(len, memory))
+
     def start(self) -> AutomatonMemory:
         """Return no runs."""
         return tuple(map(no_runs, self.programs))

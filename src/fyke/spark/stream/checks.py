@@ -1,0 +1,92 @@
+"""What a stream needs, told before its first batch; and what a checkpoint is of, told by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from fyke.errors import OptionError, StateError, StreamError, TimeColumnError
+from fyke.plan.plan import Plan
+
+WATERMARK = "spark.watermarkDelayMs"  # how Spark marks a column with a watermark
+
+
+def with_watermark(frame: DataFrame, time: str, watermark: str | None) -> DataFrame:
+    """Return a stream with a watermark on its time column, as it has one or as the call asks for.
+
+    Raises
+    ------
+    OptionError
+        If there is none, or if Spark does not take it.
+    """
+    if WATERMARK in (frame.schema[time].metadata or {}):
+        if watermark is not None:
+            raise OptionError(
+                f"the events have a watermark on {time!r} already, and the call gives another one",
+                remedy="Leave watermark out, or give it here alone.",
+            )
+        return frame
+    if watermark is None:
+        raise OptionError(
+            "a stream needs a watermark: how late its events may come",
+            remedy="Write watermark='10 minutes', or events.withWatermark(...) on the time column.",
+        )
+    try:
+        return frame.withWatermark(time, watermark)
+    except (PySparkException, TypeError) as error:
+        raise OptionError(
+            f"watermark must be a length of time, found {watermark!r}",
+            remedy=f"Write watermark='10 minutes'. Spark says: {str(error).splitlines()[0]}",
+        ) from None
+
+
+def check_plan(plan: Plan) -> None:
+    """Refuse what cannot be decided on a stream.
+
+    Raises
+    ------
+    StreamError, TimeColumnError
+    """
+    if not plan.window.bounded:
+        raise StreamError(
+            "on a stream a pattern needs a window: without one every event would be kept for ever",
+            remedy="Add a window, as in WITHIN 12 hours.",
+        )
+    if plan.result.over_matches:
+        raise StreamError(
+            "an aggregate over matches has no final value on a stream",
+            remedy="Return the matches, and aggregate them with Spark: "
+            "matches.groupBy(...).agg(...) in update or complete mode.",
+        )
+    kind = plan.schema.columns[plan.schema.end]
+    if not pa.types.is_timestamp(kind) or kind.tz is None:
+        raise TimeColumnError(
+            f"on a stream the time column must be a timestamp, and {plan.schema.end!r} is {kind}",
+            remedy="Cast it, as in events.withColumn('ts', F.col('ts').cast('timestamp')).",
+        )
+
+
+@contextmanager
+def check_same_query(about: Any, plan: Plan) -> Iterator[None]:
+    """Say how the query of a checkpoint differs from the one that is run, if that is why state is refused."""
+    try:
+        yield
+    except StateError as error:
+        found = about.get()
+        before, now = (found or ("",))[0], str(plan.query)
+        if before in ("", now):
+            raise
+        lines = difflib.unified_diff(
+            before.splitlines(), now.splitlines(), "the checkpoint", "this query", lineterm="", n=1
+        )
+        difference = "\n".join(lines)
+        raise StateError(
+            f"{error.message}\n{difference}",
+            remedy="Start the changed query with a new checkpointLocation, or run the old one.",
+        ) from error

@@ -1,0 +1,172 @@
+"""The stateful operator: rows of a bucket wait until the watermark passes them, then the engine reads them.
+
+Spark calls it for every bucket that has rows, and for those whose timer the watermark has passed.  Both come
+down to one call of the engine.  The state of a bucket is kept in Spark's state store as
+:mod:`fyke.engine.stored_state` lays it out: chunks of rows in a map, the small part in a value, beside the
+timer that is set.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
+
+from fyke.engine.engine import Engine
+from fyke.engine.input.order import times
+from fyke.engine.output.compressed import builder_of
+from fyke.engine.stored_state import Held, StoredStates, next_call
+from fyke.engine.warm_up import warm_up
+from fyke.plan.plan import Plan
+from fyke.spark.stream.buckets import MESSAGE, from_bytes, to_bytes
+from fyke.spark.stream.checks import check_same_query
+
+# What a call counts, for the progress of the query.
+COUNTS = ("events", "late", "matches", "live_runs", "state_rows", "state_bytes", "written_bytes")
+_MICROSECONDS = 1_000  # in a millisecond, which watermarks and timers count
+_BEGINNING = -(2**63)
+_REMEMBERED, _MOST_BYTES = 64, 1 << 26
+
+_states: dict[str, tuple[StoredStates, Any]] = {}  # by operator: workers are used again, batch after batch
+_held: OrderedDict[tuple[str, int], Held] = OrderedDict()
+
+
+class SparkStore:
+    """The state of the current bucket in Spark's state store."""
+
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
+        self._small = handle.getValueState("small", "data binary, timer bigint")
+        self._chunks = handle.getMapState("chunks", "number bigint", "data binary")
+        self.timer: int | None = None
+
+    def small(self) -> bytes | None:
+        """Return the part that every batch changes; the timer that is set is known then."""
+        found = self._small.get()
+        self.timer = None if found is None else found[1]
+        return None if found is None else bytes(found[0])
+
+    def set_small(self, data: bytes | None) -> None:
+        """Replace that part, or remove it."""
+        if data is None:
+            self._small.clear()
+        else:
+            self._small.update((data, self.timer))
+
+    def chunks(self) -> Mapping[int, bytes]:
+        """Return all chunks of rows."""
+        return {int(key[0]): bytes(value[0]) for key, value in self._chunks.iterator()}
+
+    def add_chunk(self, number: int, data: bytes) -> None:
+        """Store a chunk."""
+        self._chunks.updateValue((number,), (data,))
+
+    def drop_chunk(self, number: int) -> None:
+        """Remove a chunk."""
+        self._chunks.removeKey((number,))
+
+
+class MatchProcessor(StatefulProcessor):
+    """Matches the rows of buckets; one for each task.
+
+    ``operator`` names the operator, the same for all its tasks; ``schema`` is that of the rows.
+    """
+
+    def __init__(self, plan: Plan, schema: pa.Schema, operator: str) -> None:
+        self.plan, self.schema, self.operator = plan, schema, operator
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Take up the store of a task."""
+        self.handle = handle
+        self.store = SparkStore(handle)
+        self.about = handle.getValueState("about", "query string")
+        if self.operator not in _states:
+            warm_up(self.plan)
+            _states[self.operator] = (StoredStates(Engine(self.plan), self.schema), builder_of(self.plan))
+        self.states, self.builder = _states[self.operator]
+
+    def handleInputRows(
+        self, key: Any, rows: Iterable[pd.DataFrame], timerValues: TimerValues
+    ) -> Iterator[pd.DataFrame]:
+        """Read the messages of a bucket."""
+        messages = [message for frame in rows for message in frame[MESSAGE]]
+        yield from self._advance(int(key[0]), from_bytes(messages, self.schema), timerValues)
+
+    def handleExpiredTimer(
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
+    ) -> Iterator[pd.DataFrame]:
+        """Read on where the watermark has passed something that waits."""
+        fired = expiredTimerInfo.getExpiryTimeInMs()
+        yield from self._advance(int(key[0]), self.schema.empty_table(), timerValues, fired)
+
+    def close(self) -> None:
+        """Keep nothing open."""
+
+    def _advance(
+        self, bucket: int, rows: pa.Table, timer_values: TimerValues, fired: int | None = None
+    ) -> Iterator[pd.DataFrame]:
+        """Call the engine with the rows of a bucket, and write down what changes."""
+        moment = timer_values.getCurrentWatermarkInMs()
+        watermark = moment * _MICROSECONDS if moment > 0 else _BEGINNING  # Spark begins with 0
+        late = times(rows.column(self.plan.schema.end)) <= watermark
+        rows = rows.filter(pa.array(~late)) if late.any() else rows
+        with check_same_query(self.about, self.plan):
+            held = self.states.load(self.store, _held.get((self.operator, bucket)))
+        if fired is not None and self.store.timer != fired:
+            return  # the bucket has been called in this batch already
+        if held.token == b"" and rows.num_rows == 0:
+            yield _row(b"", late=int(late.sum()))
+            return
+        after, found = self.states.advance(held, rows, watermark)
+        self._set_timer(next_call(self.states.engine, after), fired)
+        if held.token == b"":
+            self.about.update((str(self.plan.query),))
+        held, written = self.states.save(self.store, held, after)
+        if held.token == b"":
+            self.about.clear()
+        self._remember(bucket, held)
+        table = self.builder.rows(found)
+        yield _row(
+            to_bytes(table) if table.num_rows else b"",
+            events=rows.num_rows,
+            late=int(late.sum()),
+            matches=found.counters.matches,
+            live_runs=self.states.engine.searcher.live_runs(held.state.memory),
+            state_rows=held.state.rows.num_rows,
+            state_bytes=held.state.rows.nbytes,
+            written_bytes=written,
+        )
+
+    def _set_timer(self, wake: int | None, fired: int | None) -> None:
+        """Let Spark call again when the watermark has reached a moment, and at no other."""
+        # Timers fire when the watermark is later than they are.
+        timer = None if wake is None else -(-wake // _MICROSECONDS) - 1
+        if self.store.timer is not None and self.store.timer not in (timer, fired):
+            self.handle.deleteTimer(self.store.timer)
+        if timer is not None and timer != self.store.timer:
+            self.handle.registerTimer(timer)
+        self.store.timer = timer
+
+    def _remember(self, bucket: int, held: Held) -> None:
+        """Keep a state for the next batch: reading it from the store costs more the more it holds."""
+        key = (self.operator, bucket)
+        _held.pop(key, None)
+        if held.token and held.state.rows.nbytes <= _MOST_BYTES:
+            _held[key] = held
+        while len(_held) > _REMEMBERED:
+            _held.popitem(last=False)
+
+
+def _row(message: bytes, **counts: int) -> pd.DataFrame:
+    """Return the one row that a call leaves: its result as a message, and what it has counted."""
+    cells = {name: np.array([counts.get(name, 0)], np.int64) for name in COUNTS}
+    return pd.DataFrame({MESSAGE: [message], **cells})
