@@ -12,6 +12,7 @@ from statistics import median
 import numpy as np
 import pyarrow as pa
 
+import fyke
 from bench.automaton import NEXT_MATCH, template
 from bench.foundation import SEQUENCE
 from bench.report import Line, show
@@ -19,7 +20,6 @@ from fyke.datasets import stocks
 from fyke.engine.engine import Engine
 from fyke.engine.input.prepare import derived_types, prepare
 from fyke.engine.output.rows import ResultBuilder
-from fyke.engine.warm_up import warm_up
 from fyke.language.sase import parse
 from fyke.logical.analyse import analyse
 from fyke.logical.schema import make_schema
@@ -122,7 +122,7 @@ def _peak_megabytes() -> float:
 def main(events: int = 50_000_000) -> bool:
     """Run the benchmark; return whether every bar holds."""
     pa.set_cpu_count(1)
-    warm_up()
+    fyke.warm_up()
     lines = flat("sequence of three", f"{SEQUENCE} WITHIN 20000", typed_events, events)
     lines += flat("p2, next match", template("p2", NEXT_MATCH), ticks, max(events // 10, 8 * BATCH))
     return show("memory", lines)

@@ -28,6 +28,7 @@ from fyke.api import (
 )
 from fyke.call.metrics import Metrics, RejectedRowsWarning
 from fyke.call.program import Program, program
+from fyke.engine.warm_up import warm_up
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
 from fyke.language.query import Query
@@ -62,5 +63,6 @@ __all__ = [
     "reference",
     "rejected",
     "statistics",
+    "warm_up",
 ]
 __version__ = "0.1.0"

@@ -527,3 +527,16 @@ def test_rows_far_from_every_rare_event_are_left_out() -> None:
     assert found["matches"] == every["matches"] > 0
     assert every["events_filtered"] == 0
     assert found["events_filtered"] > 900
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_search_that_runs_out_of_room_goes_on_where_it_was(engine: str) -> None:
+    """More elements of a group than there is room for at first: bound events stay as they were."""
+    events = letters("BBA" + "B" * 149 + "CBB", [-2.0, -1.0, *map(float, range(150)), 0.0, 150.0, 151.0])
+    where = "b[1].x = a.x + 1 AND b[i].x = b[i-1].x + 1"
+    query = f"PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_any_match {{ {where} }} WITHIN 1000"
+    found = fyke.match(events, query, **OPTIONS, engine=engine)
+    assert sorted(map(len, found.column("b").to_pylist())) == list(range(1, 150))
+    for condition, matches in {"b[1].x = a.x + 1 AND ": 149, "": 149 * 150 // 2}.items():
+        counted = query.replace("b[1].x = a.x + 1 AND ", condition) + " RETURN count(*) AS n"
+        assert fyke.match(events, counted, **OPTIONS, engine=engine).column("n").to_pylist() == [matches]

@@ -8,17 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fyke
-from fyke.engine.kernels.input.type_names import match_names
-from fyke.engine.warm_up import warm_up
+from fyke.engine.kernels.input.type_names import BLOCK, match_names
 
 # Few letters, so that many strings agree in their length, first and last byte.
 _TEXTS = st.text("abß", max_size=6)
 
 
 def numbered(strings: list[str], names: list[str]) -> list[int]:
-    warm_up()  # compiles under a lock
     codes = np.empty(len(strings), np.int32)
-    match_names(*_parts(strings), *_parts(names), codes)
+    name_keys, keys = np.empty(len(names), np.int32), np.empty(BLOCK, np.int32)
+    match_names(*_parts(strings), *_parts(names), name_keys, keys, codes)
     found: list[int] = codes.tolist()
     return found
 

@@ -20,7 +20,6 @@ from fyke.engine.measure.observe_run import RunObserver
 from fyke.engine.measure.sample import measure_table
 from fyke.engine.output.compressed import builder_of
 from fyke.engine.read_table import read_table
-from fyke.engine.warm_up import warm_up
 from fyke.errors import OptionError
 from fyke.language.ast import Expression, Strategy
 from fyke.language.query import Query
@@ -71,7 +70,6 @@ class PatternCall:
         plan = self.plan()
         events, _ = timed(self.source.events, self.source.schema, warn=True)
         rows = prepare(events, plan, whole_input=True, anchors=find_anchors(plan))
-        warm_up(plan)
         if plan.result.over_matches:
             yield from read_table(Engine(plan), rows)[0].to_batches()
             return
@@ -159,7 +157,6 @@ class PatternCall:
         anchors = find_anchors(plan)
         rows = prepare(table, plan, whole_input=True, anchors=anchors)
         clock.lap("prepare")
-        warm_up(plan)
         engine = Engine(plan)
         if metrics is None:
             return read_table(engine, rows, clock)[0]

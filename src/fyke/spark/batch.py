@@ -21,7 +21,6 @@ from fyke.engine.measure.observe_run import RunObserver
 from fyke.engine.output.compressed import CompressedBuilder, builder_of, enumerate_batch, enumerated_schema
 from fyke.engine.output.rows import ResultBuilder
 from fyke.engine.state import State
-from fyke.engine.warm_up import warm_up
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import MatchAggregate, combine_tallies, split_aggregates
 from fyke.plan.plan import Plan
@@ -63,7 +62,6 @@ def enumerate_frame(compressed: DataFrame) -> DataFrame:
     schema = enumerated_schema(pa.schema(list(arrow_columns(compressed).items())))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        warm_up()
         for batch in batches:
             for row in range(batch.num_rows):  # a row may hold more matches than a batch should
                 yield from enumerate_batch(batch.slice(row, 1))
@@ -105,7 +103,6 @@ def matcher(
     names = list(plan.prepared_columns)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        warm_up(plan, statistics=metrics)
         named = (batch.rename_columns(names) for batch in batches)
         walk = _Walk(plan, observed=metrics)
         if walk.seen is None:

@@ -222,8 +222,9 @@ class AutomatonCall:
         segment = self.held.segments[cursor[L.CURSOR_SEGMENT]]
         event = min(int(cursor[L.CURSOR_EVENT]), int(segment[2]) - 1)
         cursor[L.CURSOR_NODES_PEAK] = max(cursor[L.CURSOR_NODES_PEAK], cursor[L.CURSOR_NODES])
+        used = int(cursor[L.CURSOR_NODES])
         cursor[L.CURSOR_NODES] = kept = release_nodes(
-            self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, int(cursor[L.CURSOR_LIVE]),
+            self.nodes, used, np.empty(used, np.int64), self.runs.integers, int(cursor[L.CURSOR_LIVE]),
             self._oldest(event), self.saved.integers, int(cursor[L.CURSOR_SAVED]),
             self.loaded.integers, int(segment[4]), int(cursor[L.CURSOR_LOADED]),
         )  # fmt: skip
@@ -257,10 +258,12 @@ class AutomatonCall:
         counters.buffer_peak = int(max(cursor[L.CURSOR_NODES_PEAK], cursor[L.CURSOR_NODES])) * _NODE_BYTES
         counters.intermediate_matches = self.output.matches
         saved = int(cursor[L.CURSOR_SAVED])
-        kept = release_nodes(
-            self.nodes, int(cursor[L.CURSOR_NODES]), self.runs.integers, 0, NEVER,
-            self.saved.integers, saved, self.loaded.integers, 0, 0,
-        )  # fmt: skip
+        kept, used = 0, int(cursor[L.CURSOR_NODES])
+        if saved:
+            kept = release_nodes(
+                self.nodes, used, np.empty(used, np.int64), self.runs.integers, 0, NEVER,
+                self.saved.integers, saved, self.loaded.integers, 0, 0,
+            )  # fmt: skip
         runs = (
             self.saved.integers[:saved].copy(),
             self.saved.floats[:saved].copy(),

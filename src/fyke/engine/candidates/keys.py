@@ -69,9 +69,10 @@ class Keys:
         data, number = self.candidates.data, column.number
         positions = np.arange(len(keys)) if column.role == ALL_ROWS else self.candidates.of(column.role)
         if column.store == "f":
-            gather_floats(data.cols_f[number], data.valid_f[number], positions, L.NULL_KEY, keys)
+            floats = data.cols_f[number]
+            gather_floats(floats, floats.view(np.int64), data.valid_f[number], positions, keys)
         else:
-            gather_integers(self._whole()[number], data.valid_i[number], positions, L.NULL_KEY, keys)
+            gather_integers(self._whole()[number], data.valid_i[number], positions, keys)
 
     def _whole(self) -> Array:
         """Return the integer columns, as ranks if the smallest integer, which stands for null, is a value."""

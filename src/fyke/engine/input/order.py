@@ -103,7 +103,9 @@ def _by_time(ends: Array) -> Array:
 def _by_segment(permutation: Array, codes: Array) -> Array:
     if is_sorted(permutation, codes):
         return permutation
-    return np.asarray(counting_sort(permutation, codes, int(codes.max()) + 2))
+    result = np.empty_like(permutation)
+    counting_sort(permutation, codes, np.zeros(int(codes.max()) + 3, np.int64), result)
+    return result
 
 
 def _groups(keys: list[Array]) -> Array:

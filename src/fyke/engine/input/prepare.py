@@ -14,7 +14,7 @@ from fyke.engine.input.near_anchors import near_anchors
 from fyke.engine.input.order import times
 from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.input.type_names import list_players, look_up, match_names
+from fyke.engine.kernels.input.type_names import BLOCK, list_players, look_up, match_names
 from fyke.errors import InputError
 from fyke.language.ast import Expression, Reference, walk
 from fyke.logical.schema import EventSchema
@@ -213,7 +213,8 @@ def _encoded_types(table: pa.Table, plan: Plan, *, ordered: bool) -> _Types | No
             # Comparing with a few names is faster than telling all apart.
             dictionary = pa.array(names, pa.string())
             codes = np.empty(len(column), np.int32)
-            match_names(*_bytes_of(column), *_bytes_of(dictionary), codes)
+            name_keys, keys = np.empty(len(names), np.int32), np.empty(BLOCK, np.int32)
+            match_names(*_bytes_of(column), *_bytes_of(dictionary), name_keys, keys, codes)
             if column.null_count:
                 codes[column.is_null().to_numpy(zero_copy_only=False)] = -1
             return _Types(codes, dictionary)

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import lower_builtin, lower_cast, lower_getattr_generic
@@ -32,22 +33,13 @@ from numba.core.typing.templates import (
     infer_global,
     signature,
 )
-from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+from numba.extending import NativeValue, models, register_model, unbox
 from numba.np.numpy_support import from_dtype
 
-from fyke.engine.kernels.arrays import NUMBER, Array
-from fyke.engine.kernels.jit import BOUNDSCHECK
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.modes import BOUNDSCHECK
 
-# What a field is: the type of its values and the number of its dimensions.
-Integers = Annotated[Array, np.int64, 1]
-Floats = Annotated[Array, np.float64, 1]
-Numbers = Annotated[Array, NUMBER, 1]
-Bytes = Annotated[Array, np.uint8, 1]
-IntegerRows = Annotated[Array, np.int64, 2]
-FloatRows = Annotated[Array, np.float64, 2]
-ByteRows = Annotated[Array, np.uint8, 2]
-
-WORDS = 3  # of a field in a block: address, rows (or values), columns
+DATA, SIZE, WIDTH, WORDS = 0, 1, 2, 3  # of a field in a block: where it is, its rows or values, its columns
 
 
 class Arena:
@@ -63,7 +55,8 @@ class Arena:
     def __init_subclass__(cls) -> None:
         """Collect the fields, those of the class it extends first."""
         hints = get_type_hints(cls, include_extras=True)
-        cls.fields = {**cls.fields, **{name: hints[name].__metadata__ for name in cls.__annotations__}}
+        own = {name: hints[name].__metadata__ for name in cls.__annotations__}
+        cls.fields = {**cls.fields, **own}
 
     def __init__(self, **arrays: Any) -> None:
         if arrays.keys() != self.fields.keys():
@@ -138,6 +131,13 @@ class RowsType(types.Type):
         super().__init__(name=f"Rows({dtype})")
 
 
+def type_of(dtype: Any, dimensions: int) -> Any:
+    """Return the type of an array, or of arenas, as it is declared."""
+    if dimensions == 0:
+        return ArenasType(dtype)
+    return (RowType if dimensions == 1 else RowsType)(from_dtype(dtype))
+
+
 @register_model(ArenaType)
 class _ArenaModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
@@ -166,11 +166,6 @@ class _RowsModel(models.StructModel):
 # --- arenas ---------------------------------------------------------------------------------------
 
 
-@typeof_impl.register(Arena)
-def _typeof_arena(arena: Arena, context: Any) -> ArenaType:
-    return ArenaType(type(arena))
-
-
 @unbox(ArenaType)
 def _unbox_arena(kind: Any, obj: Any, c: Any) -> NativeValue:
     address = c.pyapi.object_getattr_string(obj, "address")
@@ -191,27 +186,46 @@ class _Fields(AttributeTemplate):
     def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
         if name not in kind.arena.fields:
             return None
-        dtype, dimensions = kind.arena.fields[name]
-        if dimensions == 0:
-            return ArenasType(dtype)
-        return (RowType if dimensions == 1 else RowsType)(from_dtype(np.dtype(dtype)))
+        return type_of(*kind.arena.fields[name])
 
 
 @lower_getattr_generic(ArenaType)
 def _read_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
-    number = list(kind.arena.fields).index(name)
+    number = WORDS * list(kind.arena.fields).index(name)
     field = context.typing_context.resolve_getattr(kind, name)
-    words = [builder.load(builder.gep(value, [cgutils.intp_t(WORDS * number + k)])) for k in range(WORDS)]
-    found = cgutils.create_struct_proxy(field)(context, builder)
-    dtype = types.intp if isinstance(field, ArenasType) else field.dtype
-    found.data = builder.inttoptr(words[0], context.get_value_type(types.CPointer(dtype)))
-    found.size = words[1]
-    if isinstance(field, RowsType):
-        found.width = words[2]
-    return found._getvalue()
+    found = context.get_value_type(field)
+    words = [_constant(builder, value, number + k) for k in range(len(found.elements))]
+    words[0] = builder.inttoptr(words[0], found.elements[0])
+    return _structure(builder, found, words)
+
+
+def _constant(builder: Any, block: Any, number: int) -> Any:
+    """Load a word of a block, which nothing writes to while a kernel runs: one load serves a whole loop."""
+    word = builder.load(builder.gep(block, [cgutils.intp_t(number)]))
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
+
+
+def _structure(builder: Any, kind: Any, values: Sequence[Any]) -> Any:
+    made = kind(ir.Undefined)
+    for place, value in enumerate(values):
+        made = builder.insert_value(made, value, place)
+    return made
 
 
 # --- rows -----------------------------------------------------------------------------------------
+
+
+@unbox(RowType)
+@unbox(RowsType)
+def _unbox_rows(kind: Any, obj: Any, c: Any) -> NativeValue:
+    """Take an array of Python's for rows; the caller has looked at its type, and keeps it alive."""
+    array = types.Array(kind.dtype, 1 if isinstance(kind, RowType) else 2, "C")
+    source = c.context.make_array(array)(c.context, c.builder)
+    failed = c.pyapi.numba_array_adaptor(obj, c.builder.bitcast(source._getpointer(), c.pyapi.voidptr))
+    shape = cgutils.unpack_tuple(c.builder, source.shape, array.ndim)
+    made = _structure(c.builder, c.context.get_value_type(kind), [source.data, *shape])
+    return NativeValue(made, is_error=cgutils.is_not_null(c.builder, failed))
 
 
 def _is_pair(index: Any) -> bool:
@@ -256,73 +270,68 @@ class _Len(AbstractTemplate):
 
 
 def _check(context: Any, builder: Any, index: Any, size: Any) -> None:
-    if BOUNDSCHECK:
-        outside = builder.icmp_unsigned(">=", index, size)
-        with builder.if_then(outside, likely=False):
-            context.call_conv.return_user_exc(builder, IndexError, ("an index of an arena is out of bounds",))
+    with builder.if_then(builder.icmp_unsigned(">=", index, size), likely=False):
+        context.call_conv.return_user_exc(builder, IndexError, ("an index of an arena is out of bounds",))
 
 
-def _struct(context: Any, builder: Any, kind: Any, value: Any = None) -> Any:
-    return cgutils.create_struct_proxy(kind)(context, builder, value=value)
-
-
-def _value_at(context: Any, builder: Any, kind: Any, rows: Any, index: Any) -> Any:
+def _value_at(context: Any, builder: Any, row: Any, index: Any) -> Any:
     """Return the address of a value of a row."""
-    source = _struct(context, builder, kind, rows)
-    _check(context, builder, index, source.size)
-    return builder.gep(source.data, [index], inbounds=True)
+    if BOUNDSCHECK:
+        _check(context, builder, index, builder.extract_value(row, SIZE))
+    return builder.gep(builder.extract_value(row, DATA), [index])
 
 
-def _pair_at(context: Any, builder: Any, kind: Any, rows: Any, index: Any) -> Any:
+def _row_at(context: Any, builder: Any, rows: Any, index: Any) -> Any:
+    """Return the address of a row."""
+    if BOUNDSCHECK:
+        _check(context, builder, index, builder.extract_value(rows, SIZE))
+    begin = builder.mul(index, builder.extract_value(rows, WIDTH))
+    return builder.gep(builder.extract_value(rows, DATA), [begin])
+
+
+def _pair_at(context: Any, builder: Any, rows: Any, index: Any) -> Any:
     """Return the address of a value of rows."""
-    source = _struct(context, builder, kind, rows)
     row, column = (builder.extract_value(index, k) for k in range(2))
-    _check(context, builder, row, source.size)
-    _check(context, builder, column, source.width)
-    begin = builder.gep(source.data, [builder.mul(row, source.width)])
-    return builder.gep(begin, [column])
+    if BOUNDSCHECK:
+        _check(context, builder, column, builder.extract_value(rows, WIDTH))
+    return builder.gep(_row_at(context, builder, rows, row), [column])
 
 
 @lower_builtin(operator.getitem, RowType, types.intp)
 def _get_value(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.load(_value_at(context, builder, sig.args[0], *args))
+    return context.unpack_value(builder, sig.args[0].dtype, _value_at(context, builder, *args))
 
 
 @lower_builtin(operator.setitem, RowType, types.intp, types.Any)
 def _set_value(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    builder.store(args[2], _value_at(context, builder, sig.args[0], args[0], args[1]))
+    context.pack_value(builder, sig.args[2], args[2], _value_at(context, builder, args[0], args[1]))
     return context.get_dummy_value()
 
 
 @lower_builtin(operator.getitem, RowsType, types.UniTuple)
 def _get_of_pair(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.load(_pair_at(context, builder, sig.args[0], *args))
+    return context.unpack_value(builder, sig.args[0].dtype, _pair_at(context, builder, *args))
 
 
 @lower_builtin(operator.setitem, RowsType, types.UniTuple, types.Any)
 def _set_of_pair(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    builder.store(args[2], _pair_at(context, builder, sig.args[0], args[0], args[1]))
+    context.pack_value(builder, sig.args[2], args[2], _pair_at(context, builder, args[0], args[1]))
     return context.get_dummy_value()
 
 
 @lower_builtin(operator.getitem, RowsType, types.intp)
 def _get_row(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    source = _struct(context, builder, sig.args[0], args[0])
-    _check(context, builder, args[1], source.size)
-    row = _struct(context, builder, sig.return_type)
-    row.data = builder.gep(source.data, [builder.mul(args[1], source.width)])
-    row.size = source.width
-    return row._getvalue()
+    values = _row_at(context, builder, *args), builder.extract_value(args[0], WIDTH)
+    return _structure(builder, context.get_value_type(sig.return_type), values)
 
 
 @lower_builtin(operator.getitem, ArenasType, types.intp)
 def _get_arena(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    address = builder.load(_value_at(context, builder, sig.args[0], *args))
-    return builder.inttoptr(address, cgutils.intp_t.as_pointer())
+    return builder.inttoptr(builder.load(_value_at(context, builder, *args)), cgutils.intp_t.as_pointer())
 
 
 @lower_builtin(len, RowType)
 @lower_builtin(len, RowsType)
 @lower_builtin(len, ArenasType)
 def _get_length(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return _struct(context, builder, sig.args[0], args[0]).size
+    return builder.extract_value(args[0], SIZE)

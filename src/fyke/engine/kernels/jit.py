@@ -1,38 +1,37 @@
-"""How kernels are compiled: once per machine, into Numba's disk cache, one process at a time.
+"""How kernels are compiled: on their first call, once per machine.
 
-Cold compilation of the same cache by several processes has crashed, so :func:`compile_lock` guards
-the first call of a process.  Set ``FYKE_JIT=0`` to run the kernels as plain Python (for coverage),
-``FYKE_BOUNDSCHECK=1`` to check every index.
+Python calls an :func:`entry`; what only kernels call is :func:`jit` and is compiled into each entry that
+needs it (:mod:`fyke.engine.kernels.linking`).  Entries are kept on disk (:mod:`fyke.engine.kernels.cache`).
+Set ``FYKE_JIT=0`` to run the kernels as plain Python (for coverage), ``FYKE_BOUNDSCHECK=1`` to check every
+index.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
 import hashlib
-import os
-import tempfile
-from collections.abc import Callable, Iterator
+import inspect
+from collections.abc import Callable
 from importlib import resources
 from importlib.resources.abc import Traversable
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from time import perf_counter
+from typing import Any, TypeVar, cast, get_type_hints
 
-from numba.core.caching import IndexDataCacheFile
+from numba import types
 from numba.core.registry import CPUDispatcher
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has no fcntl; there Spark runs one worker at a time
-    fcntl = None  # type: ignore[assignment]
+from fyke.engine.kernels.arena import ArenaType, type_of
+from fyke.engine.kernels.cache import KernelCache, compile_lock, say_once
+from fyke.engine.kernels.linking import EntryCompiler, PartCompiler
+from fyke.engine.kernels.modes import BOUNDSCHECK, ENABLED
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-ENABLED = os.environ.get("FYKE_JIT", "1") != "0"
-BOUNDSCHECK = os.environ.get("FYKE_BOUNDSCHECK", "0") == "1"
-
-
+_WAIT = (
+    "Fyke compiles its kernels for this machine, which takes some seconds and is kept for the next time. "
+    "fyke.warm_up() compiles all of them ahead."
+)
 _KERNELS = __name__.rpartition(".")[0]  # the package of all kernels
 
 
@@ -60,67 +59,113 @@ def digest_of_sources(module: str) -> str:
         new = _imported(waiting.pop()) - seen
         seen |= new
         waiting += new
-    digest = hashlib.blake2b(digest_size=8)
+    digest = hashlib.blake2b(f"bounds {BOUNDSCHECK}".encode(), digest_size=16)
     for name in sorted(seen):
         digest.update(name.encode() + b"\0" + _path_of(name).read_bytes())
     return digest.hexdigest()
 
 
-class _Kernel(CPUDispatcher):
-    """A compiled function that takes an arena for the kind that its annotations ask for."""
+class _Part(CPUDispatcher):
+    """A compiled function; an arena is to it of the kind that its annotations ask for."""
+
+    def __init__(self, function: Any, compiler: Any, **options: Any) -> None:
+        options |= {"nopython": True, "boundscheck": BOUNDSCHECK, "error_model": "numpy", "_nrt": False}
+        super().__init__(
+            function, targetoptions={**options, "no_cfunc_wrapper": True}, pipeline_class=compiler
+        )
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Refuse to be called: there is no machine code for Python."""
+        raise TypeError(f"{self.py_func.__name__} is called by kernels only")
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Let all arenas of one kind, whatever they extend it by, share one compilation."""
-        return super().get_call_template(
-            tuple(map(self._narrowed, self.py_func.__code__.co_varnames, args)), kws
-        )
+        """Compile once for all arenas that extend one kind, and for all numbers that are constants."""
+        names = self.py_func.__code__.co_varnames
+        return super().get_call_template(tuple(map(self._narrowed, names, args)), kws)
 
     def _narrowed(self, name: str, kind: Any) -> Any:
         asked = self.py_func.__globals__.get(self.py_func.__annotations__.get(name, ""))
-        return kind if asked is None else type(kind)(asked)
-
-
-def _compiled(function: Function, **options: Any) -> Any:
-    options |= {"nopython": True, "boundscheck": BOUNDSCHECK, "error_model": "numpy"}
-    return _Kernel(function, targetoptions=options)
+        return types.unliteral(kind) if asked is None else type(kind)(asked)
 
 
 def jit(function: Function) -> Function:
     """Compile a function that only kernels call: it is compiled into each :func:`entry` that needs it."""
-    return (
-        cast(Function, _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True))
-        if ENABLED
-        else function
-    )
+    return cast(Function, _Part(function, PartCompiler, no_cpython_wrapper=True)) if ENABLED else function
+
+
+class Entry:
+    """A kernel that Python calls, compiled or loaded on the first call.
+
+    Its annotations say for which types: arenas, arrays (:mod:`fyke.engine.kernels.kinds`), ``bool``,
+    otherwise integers.
+    """
+
+    def __init__(self, function: Any) -> None:
+        functools.update_wrapper(self, function)
+        module = function.__module__
+        self.name = f"{module.removeprefix(f'{_KERNELS}.')}.{function.__name__}"
+        self._kernel = cast(Any, _Part(function, EntryCompiler))
+        self._kernel._cache = KernelCache(self.name, functools.partial(digest_of_sources, module))
+        self._code: Any = None
+        hints = get_type_hints(function, include_extras=True)
+        self._kinds: list[Any] = [hints.get(name) for name in inspect.signature(function).parameters]
+        self._arrays = [(k, *each.__metadata__) for k, each in enumerate(self._kinds) if _is_array(each)]
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it; an array of another type would be taken for what it is not."""
+        for place, dtype, dimensions in self._arrays:
+            array = arguments[place]
+            if array.dtype != dtype or array.ndim != dimensions or not array.flags.c_contiguous:
+                raise TypeError(f"{self.name}: argument {place} is not contiguous {dtype} of {dimensions}")
+        if self._code is None:
+            self.compile()
+        return self._code(*arguments)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether this process has it."""
+        return self._code is not None
+
+    def compile(self, *, announced: bool = False) -> None:
+        """Load or compile it; the first to be compiled is announced."""
+        begin = perf_counter()
+        kernel, signature = self._kernel, tuple(map(_type_of, self._kinds))
+        if kernel._cache.is_there(signature, kernel.targetctx):
+            kernel.compile(signature)
+        else:
+            if not announced:
+                say_once(_WAIT)
+            with compile_lock():  # another process may have compiled it until then
+                kernel.compile(signature)
+        self._code = kernel.overloads[signature].entry_point
+        _seconds[0] += perf_counter() - begin
+
+
+def _is_array(kind: Any) -> bool:
+    return hasattr(kind, "__metadata__")
+
+
+def _type_of(kind: Any) -> Any:
+    """Return Numba's type for an annotation."""
+    if _is_array(kind):
+        return type_of(*kind.__metadata__)
+    if kind is None:
+        return types.int64
+    return types.boolean if kind is bool else ArenaType(kind)
+
+
+ENTRIES: list[Entry] = []
+_seconds = [0.0]
+
+
+def seconds_compiling() -> float:
+    """Return how long this process has loaded or compiled kernels so far."""
+    return _seconds[0]
 
 
 def entry(function: Function) -> Function:
-    """Compile a kernel that Python calls, on its first call; the result is cached on disk.
-
-    Numba takes a cached kernel for current if its own file has not changed, though it has those of
-    other files compiled into it.  Here the sources of all of them name the cache.
-    """
+    """Compile a kernel that Python calls; see :class:`Entry`."""
     if not ENABLED:
         return function
-    compiled = _compiled(function, no_cfunc_wrapper=True)
-    if not BOUNDSCHECK:
-        compiled.enable_caching()
-        cache, sources = compiled._cache, digest_of_sources(function.__module__)
-        base = f"{cache._impl.filename_base}-{sources}"
-        cache._cache_file = IndexDataCacheFile(cache._cache_path, base, sources)
-    return cast(Function, compiled)
-
-
-@contextlib.contextmanager
-def compile_lock() -> Iterator[None]:
-    """Let one process at a time on this machine compile or load kernels."""
-    if fcntl is None or not ENABLED or BOUNDSCHECK:  # with checked bounds nothing is cached
-        yield
-        return
-    path = Path(tempfile.gettempdir()) / f"fyke-compile-{os.getuid()}.lock"
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(handle, fcntl.LOCK_UN)
+    ENTRIES.append(Entry(function))
+    return cast(Function, ENTRIES[-1])

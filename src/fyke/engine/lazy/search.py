@@ -140,6 +140,7 @@ class LazyCall:
         self._make_subsets(1 if not shared["plan"][Z.PLAN_SUBSETS] else _LEVELS)
         self.interval_width = most_comparisons * Z.INTERVAL_SIZE
         self.longest = len(self.program.everything) + _LEVELS
+        self.conditions = condition_arrays(self.program, self.code, self.constants, feed.data, self.longest)
         self._make_levels()
         self.output = MatchOutput(_BINDINGS, alternatives=True)
         programs = [search.compiler.programs[number] for number in search.compiler.beside]
@@ -152,6 +153,7 @@ class LazyCall:
 
     def _make_levels(self) -> None:
         longest = self.longest
+        self.conditions["elements"] = np.zeros(longest, np.int64)
         self.levels = np.zeros((longest, Z.LEVEL_SIZE), np.int64)
         self.intervals = np.zeros((longest, self.interval_width), np.int64)
         self.kept_i = np.zeros((longest + 1, self.program.run_integers), np.int64)
@@ -185,7 +187,7 @@ class LazyCall:
     def _arena(self) -> LazyArena:
         """Return everything the kernel works on."""
         return LazyArena(
-            **condition_arrays(self.program, self.code, self.constants, self.data, self.longest),
+            **self.conditions,
             **self.shared,
             **self.output.arrays,
             **self.small,

@@ -222,7 +222,9 @@ class _Reader:
             find_bound(matches.offsets, matches.positions, matches.variables, number, False, at)
             return structs.take(pa.array(at, mask=at < 0))
         ends = np.zeros(len(matches) + 1, np.int64)
-        positions = list_bound(matches.offsets, matches.positions, matches.variables, number, ends)
+        positions = np.empty(len(matches.positions), np.int64)
+        found = list_bound(matches.offsets, matches.positions, matches.variables, number, ends, positions)
+        positions = positions[:found]
         unbound = ends[1:] == ends[:-1]
         mask = pa.array(unbound) if bool(unbound.any()) else None
         taken = structs.take(pa.array(positions))

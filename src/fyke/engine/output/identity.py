@@ -15,7 +15,8 @@ from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.output.hashing import (
-    SEEDS,
+    SEED_ONE,
+    SEED_TWO,
     add_numbers,
     add_twins,
     add_words,
@@ -80,9 +81,10 @@ def event_hashes(positions: Array, table: pa.Table, columns: tuple[str, ...], ev
 def fold_ids(matches: MatchSet, rows: Array, hashes: Array, seed: Array) -> pa.Array:
     """Return identifiers from the hashes of bound rows; ``rows`` says which hash is that of a position."""
     result = np.empty((len(matches), 2), np.uint64)
-    fold_matches(matches.offsets, matches.positions, matches.variables, rows, hashes, seed, result)
+    factors = np.empty((int(matches.variables.max(initial=-1)) + 1, 2), np.uint64)
+    fold_matches(matches.offsets, matches.positions, matches.variables, rows, hashes, seed, factors, result)
     text = np.empty((len(matches), 16), "<u2")
-    write_hex(result, text)
+    write_hex(result, np.empty(256, np.uint16), text)
     large = len(matches) * 32 >= 2**31
     offsets = np.arange(0, 32 * (len(matches) + 1), 32, dtype=np.int64 if large else np.int32)
     strings = pa.LargeStringArray if large else pa.StringArray
@@ -146,7 +148,7 @@ def row_hashes(table: pa.Table) -> Array:
 
 def _seeded(count: int) -> Array:
     hashes = np.empty((count, 2), np.uint64)
-    hashes[:, 0], hashes[:, 1] = SEEDS
+    hashes[:, 0], hashes[:, 1] = SEED_ONE, SEED_TWO
     return hashes
 
 
@@ -172,7 +174,7 @@ def _column_words(array: pa.Array) -> Array:
         array = array.cast(pa.date32()).cast(pa.int32())
     if pa.types.is_floating(kind):
         floats = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
-        words = np.empty(len(floats), np.uint64)
+        words: Array = floats.view(np.uint64).copy()
         float_words(floats, words)
         return words
     if pa.types.is_struct(kind):

@@ -189,7 +189,9 @@ class _Values:
         matches = self.matches
         offsets = np.zeros(len(matches) + 1, np.int64)
         number = self.numbers[variable]
-        positions = list_bound(matches.offsets, matches.positions, matches.variables, number, offsets)
+        positions = np.empty(len(matches.positions), np.int64)
+        found = list_bound(matches.offsets, matches.positions, matches.variables, number, offsets, positions)
+        positions = positions[:found]
         return positions, offsets
 
     def _counts(self, variable: str) -> Array:

@@ -40,7 +40,8 @@ def keep_apart(
             last_ends[k] = known[value], 1
     order = output_order(matches, owner.astype(np.int64), ordered.events)
     starts, ends = matches.spans(ordered.events)
-    keep = greedy_cover(order, owner.astype(np.int64), starts, ends, last_ends)
+    keep = np.zeros(len(order), bool)
+    greedy_cover(order, owner.astype(np.int64), starts, ends, last_ends, keep)
     known |= {value: int(last_ends[k, 0]) for k, value in enumerate(values)}
     if forgotten is not None:
         known = {value: end for value, end in known.items() if end > forgotten}

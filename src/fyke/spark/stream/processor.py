@@ -26,7 +26,6 @@ from fyke.engine.engine import Engine
 from fyke.engine.input.order import times
 from fyke.engine.output.compressed import builder_of
 from fyke.engine.stored_state import Held, StoredStates, next_call
-from fyke.engine.warm_up import warm_up
 from fyke.plan.plan import Plan
 from fyke.spark.stream.buckets import MESSAGE, from_bytes, to_bytes
 from fyke.spark.stream.checks import check_same_query
@@ -90,7 +89,6 @@ class MatchProcessor(StatefulProcessor):
         self.store = SparkStore(handle)
         self.about = handle.getValueState("about", "query string")
         if self.operator not in _states:
-            warm_up(self.plan)
             _states[self.operator] = (StoredStates(Engine(self.plan), self.schema), builder_of(self.plan))
         self.states, self.builder = _states[self.operator]
 

@@ -232,6 +232,6 @@ def read_starts(w, flush, now, robust):
 
 
 @entry
-def run_backtrack(arena: AutomatonArena, flush, now, robust):
+def run_backtrack(arena: AutomatonArena, flush: bool, now, robust: bool):
     """Start at every new event of every partition; see :func:`read_starts`."""
     return read_starts(arena, flush, now, robust)

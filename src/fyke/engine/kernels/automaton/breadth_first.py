@@ -179,6 +179,6 @@ def read_segments(w, flush, now):
 
 
 @entry
-def run_automaton(arena: AutomatonArena, flush, now):
+def run_automaton(arena: AutomatonArena, flush: bool, now):
     """Read the new events of every partition; see :func:`read_segments`."""
     return read_segments(arena, flush, now)

@@ -8,6 +8,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.automaton.arena import AutomatonArena
 from fyke.engine.kernels.automaton.runs import age_fits
 from fyke.engine.kernels.jit import entry, jit
+from fyke.engine.kernels.kinds import IntegerRows, Integers
 
 EVENT, VARIABLE, ONE, OTHER, GRAPH_SIZE = 0, 1, 2, 3, 4
 LARGEST = np.int64(2**63 - 1)
@@ -136,13 +137,30 @@ def write_noted_graphs(w, marks, ways, nodes, lasts, rows, filled):
 
 
 @entry
-def write_graphs(arena: AutomatonArena, marks, ways, nodes, lasts, rows, filled):
+def write_graphs(
+    arena: AutomatonArena,
+    marks: Integers,
+    ways: Integers,
+    nodes: IntegerRows,
+    lasts: Integers,
+    rows: IntegerRows,
+    filled: Integers,
+):
     """Write graphs for the noted matches; see :func:`write_noted_graphs`."""
     return write_noted_graphs(arena, marks, ways, nodes, lasts, rows, filled)
 
 
 @entry
-def next_matches(nodes, node_ends, lasts, last_ends, place, stack, bindings, offsets):
+def next_matches(
+    nodes: IntegerRows,
+    node_ends: Integers,
+    lasts: Integers,
+    last_ends: Integers,
+    place: Integers,
+    stack: IntegerRows,
+    bindings: IntegerRows,
+    offsets: Integers,
+):
     """Write matches of graphs, first event first, until the output is full; return how many.
 
     ``node_ends`` and ``last_ends`` say where each graph ends in ``nodes`` and ``lasts``.  ``place`` is

@@ -11,6 +11,7 @@ import numpy as np
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.jit import entry, jit
+from fyke.engine.kernels.kinds import IntegerRows, Integers
 from fyke.engine.kernels.rows import copy_row
 
 NEVER, LOWEST = np.int64(2**63 - 1), np.int64(-(2**63))
@@ -92,12 +93,26 @@ def redirect(runs, first, count, places):
 
 
 @entry
-def release_nodes(nodes, count, live, n_live, age, saved, n_saved, loaded, first_loaded, n_loaded):
+def release_nodes(
+    nodes: IntegerRows,
+    count,
+    places: Integers,
+    live: IntegerRows,
+    n_live,
+    age,
+    saved: IntegerRows,
+    n_saved,
+    loaded: IntegerRows,
+    first_loaded,
+    n_loaded,
+):
     """Release the nodes no run needs, and histories that have left the window; return how many stay.
 
-    Live runs need histories from ``age`` on, saved ones from their own, loaded ones all.
+    Live runs need histories from ``age`` on, saved ones from their own, loaded ones all.  ``places`` is
+    scratch for as many nodes.
     """
-    places = np.full(count + 1, NEVER, np.int64)
+    for k in range(count):
+        places[k] = NEVER
     mark_roots(places, live, 0, n_live, age)
     mark_roots(places, saved, 0, n_saved, NEVER)
     mark_roots(places, loaded, first_loaded, n_loaded, LOWEST)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.jit import entry
+from fyke.engine.kernels.kinds import Bytes, Floats, IntegerRows, Integers
 
 
 @entry
-def list_candidates(roles, bits, ranks, positions, counts):
+def list_candidates(
+    roles: Integers, bits: Integers, ranks: IntegerRows, positions: IntegerRows, counts: Integers
+):
     """Write, a row per bit, the rows that can play the role, and how many are in front of each row."""
     for k in range(len(bits)):
         bit, rank, found, count = bits[k], ranks[k], positions[k], 0
@@ -21,22 +25,24 @@ def list_candidates(roles, bits, ranks, positions, counts):
 
 
 @entry
-def gather_integers(values, valid, positions, null, keys):
+def gather_integers(values: Integers, valid: Bytes, positions: Integers, keys: Integers):
     """Write the integers at positions as keys."""
     for k in range(len(positions)):
         x = positions[k]
-        keys[k] = values[x] if valid[x] else null
+        keys[k] = values[x] if valid[x] else L.NULL_KEY
 
 
 @entry
-def gather_floats(values, valid, positions, null, keys):
-    """Write the floats at positions as integers in their order: -0.0 is 0.0, NaN is one value, greatest."""
-    bits = values.view(np.int64)
+def gather_floats(values: Floats, bits: Integers, valid: Bytes, positions: Integers, keys: Integers):
+    """Write the floats at positions as integers in their order: -0.0 is 0.0, NaN is one value, greatest.
+
+    ``bits`` are the floats as they stand in memory.
+    """
     for k in range(len(positions)):
         x = positions[k]
         value = values[x]
         if not valid[x]:
-            keys[k] = null
+            keys[k] = L.NULL_KEY
         elif value != value:
             keys[k] = np.int64(2**63 - 1)
         elif value == 0.0:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from fyke.engine.kernels.jit import entry
+from fyke.engine.kernels.kinds import FloatRows, IntegerRows, Integers
 
 
 @entry
-def draw_pairs(own, theirs, low, high, ranks, drawn, pairs):
+def draw_pairs(
+    own: Integers,
+    theirs: Integers,
+    low: Integers,
+    high: Integers,
+    ranks: Integers,
+    drawn: FloatRows,
+    pairs: IntegerRows,
+):
     """Write pairs of a candidate and one of another role that it reaches; return how many they are.
 
     A row reaches those from ``low`` to ``high``; ``ranks`` says how many candidates of the other role are in
     front of a row.  Numbers from 0 to 1 are ``drawn``, two a pair; where nothing is reached there is none.
     """
     count = 0
-    for k in range(drawn.shape[1]):
+    for k in range(len(drawn[0])):
         x = own[int(drawn[0, k] * len(own))]
         first = ranks[low[x]]
         reached = ranks[max(low[x], high[x])] - first

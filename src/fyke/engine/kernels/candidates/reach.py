@@ -10,6 +10,7 @@ import numpy as np
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.jit import entry, jit
+from fyke.engine.kernels.kinds import IntegerRows
 
 NEAR = np.int64(2**61)
 
@@ -131,7 +132,16 @@ def measure_order(events, begin, end, points, scratch, reach):
 
 
 @entry
-def measure_reach(events, segments, kind, window, points, distinct, scratch, reach):
+def measure_reach(
+    events: IntegerRows,
+    segments: IntegerRows,
+    kind,
+    window,
+    points: bool,
+    distinct: bool,
+    scratch: IntegerRows,
+    reach: IntegerRows,
+):
     """Fill ``reach`` for the rows of every partition that are read; of ``distinct`` points not the order."""
     for segment in range(len(segments)):
         begin, end = segments[segment, 0], segments[segment, 2]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fyke.engine.kernels.arena import Arena, ByteRows, Bytes, FloatRows, Floats, IntegerRows, Integers
+from fyke.engine.kernels.arena import Arena
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.kinds import ByteRows, Bytes, FloatRows, Floats, IntegerRows, Integers
 
 
 class ConditionArena(Arena):

@@ -14,7 +14,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from fyke.engine.kernels.jit import ENABLED, jit
+from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.modes import ENABLED
 
 MAX_ARGUMENTS = 6
 _C_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * MAX_ARGUMENTS)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fyke.engine.kernels.jit import entry
+from fyke.engine.kernels.kinds import Bytes, Integers
 
 
 @entry
-def count_roles(roles, bits, counts):
+def count_roles(roles: Integers, bits: Integers, counts: Integers):
     """Add up, for each bit, the rows that can play its role."""
     for k in range(len(bits)):
         bit, count = bits[k], 0
@@ -16,7 +17,7 @@ def count_roles(roles, bits, counts):
 
 
 @entry
-def mark_near(ends, roles, bit, back, ahead, near):
+def mark_near(ends: Integers, roles: Integers, bit, back, ahead, near: Bytes):
     """Mark rows up to ``back`` before and ``ahead`` behind one that can play a role; rising ends."""
     rows, marked = len(ends), 0
     for x in range(rows):
@@ -27,11 +28,12 @@ def mark_near(ends, roles, bit, back, ahead, near):
             marked = max(marked, low)
             while marked < rows and ends[marked] - ends[x] <= ahead:
                 marked += 1
-            near[low:marked] = 1
+            for y in range(low, marked):
+                near[y] = 1
 
 
 @entry
-def list_near(roles, near, positions):
+def list_near(roles: Integers, near: Bytes, positions: Integers):
     """Write the marked rows that can play a role; return how many they are."""
     count = 0
     for x in range(len(roles)):

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fyke.engine.kernels.jit import entry
+from fyke.engine.kernels.kinds import Integers
 
 
 @entry
-def counting_sort(permutation, codes, buckets):
-    """Sort a permutation by code (from -1), keeping the order within a code."""
-    starts = np.zeros(buckets + 1, np.int64)
+def counting_sort(permutation: Integers, codes: Integers, starts: Integers, result: Integers):
+    """Sort a permutation by code (from -1), keeping the order within a code.
+
+    ``starts`` is scratch: zeros, two more than there are codes from 0 on.
+    """
     for k in range(len(codes)):
         starts[codes[k] + 2] += 1
-    for b in range(buckets):
+    for b in range(len(starts) - 1):
         starts[b + 1] += starts[b]
-    result = np.empty(len(permutation), np.int64)
     for k in range(len(permutation)):
         row = permutation[k]
         bucket = codes[row] + 1
         result[starts[bucket]] = row
         starts[bucket] += 1
-    return result
 
 
 @entry
-def is_sorted(permutation, codes):
+def is_sorted(permutation: Integers, codes: Integers):
     """Say whether codes do not fall along a permutation."""
     k = 1
     while k < len(permutation) and codes[permutation[k]] >= codes[permutation[k - 1]]:
@@ -34,7 +33,7 @@ def is_sorted(permutation, codes):
 
 
 @entry
-def is_identity(permutation):
+def is_identity(permutation: Integers):
     """Say whether a permutation moves nothing."""
     k = 0
     while k < len(permutation) and permutation[k] == k:
@@ -43,7 +42,7 @@ def is_identity(permutation):
 
 
 @entry
-def number_runs(first, second, numbers):
+def number_runs(first: Integers, second: Integers, numbers: Integers):
     """Number runs of rows whose neighbours are equal in both columns; return how many there are."""
     number = -1
     for k in range(len(first)):
@@ -54,7 +53,7 @@ def number_runs(first, second, numbers):
 
 
 @entry
-def number_within(codes, numbers):
+def number_within(codes: Integers, numbers: Integers):
     """Number the rows of each run of equal codes from 0."""
     number = 0
     for k in range(len(codes)):

@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.engine.kernels.jit import entry, jit
+from fyke.engine.kernels.kinds import Bytes, Codes, Integers
 
-_BLOCK = 4096  # strings whose keys stay in the processor's nearest cache
+BLOCK = 4096  # strings whose keys stay in the processor's nearest cache
+_LONGEST = np.int32(2**15 - 1)
 
 
 @jit
-def _write_keys(offsets, data, keys):
+def _write_keys(offsets, data, begin, keys, count):
     """Write for each string its length with its first and its last byte: all there is to those of two."""
-    end, longest = np.int32(len(data) - 1), np.int32(2**15 - 1)
-    for row in range(len(keys)):
-        begin = offsets[row]
-        length = np.int32(offsets[row + 1] - begin)
-        first = np.int32(data[min(begin, end)])
-        last = np.int32(data[max(np.int32(begin + length - 1), np.int32(0))])
-        ends = np.int32(first << np.int32(8)) | last if length > 0 else np.int32(0)
-        keys[row] = np.int32(min(length, longest) << np.int32(16)) | ends
+    for k in range(count):
+        at, end = offsets[begin + k], offsets[begin + k + 1]
+        length, ends = end - at, np.int32(0)
+        if length > 0:
+            ends = np.int32(data[at]) << np.int32(8) | np.int32(data[end - 1])
+        keys[k] = np.int32(min(length, _LONGEST)) << np.int32(16) | ends
 
 
 @jit
@@ -31,27 +31,6 @@ def _is_name(data, begin, length, name_offsets, names, k):
     while at < length and data[begin + at] == names[first + at]:
         at += 1
     return at == length
-
-
-@entry
-def match_names(offsets, data, name_offsets, names, codes):
-    """Write the number of the name that each string between neighbouring offsets is; -1 for none.
-
-    Keys are compared first, name by name: without branches the compiler compares many at a time.
-    """
-    name_keys, keys = np.empty(len(name_offsets) - 1, np.int32), np.empty(_BLOCK, np.int32)
-    _write_keys(name_offsets, names, name_keys)
-    codes[:] = -1
-    for begin in range(0, len(codes), _BLOCK):
-        found = codes[begin : begin + _BLOCK]
-        mine = keys[: len(found)]
-        _write_keys(offsets[begin:], data, mine)
-        for k in range(len(name_keys)):
-            key, number = name_keys[k], np.int32(k)
-            for row in range(len(found)):
-                found[row] = number if mine[row] == key else found[row]
-    if np.any(name_offsets[1:] - name_offsets[:-1] > 2):
-        _drop_others(offsets, data, name_offsets, names, codes)
 
 
 @jit
@@ -68,18 +47,56 @@ def _drop_others(offsets, data, name_offsets, names, codes):
 
 
 @entry
-def list_players(codes, table, positions, values):
-    """Write where a table holds something for a code, and what; return how many such rows there are."""
-    count = 0
+def match_names(
+    offsets: Codes,
+    data: Bytes,
+    name_offsets: Codes,
+    names: Bytes,
+    name_keys: Codes,
+    keys: Codes,
+    codes: Codes,
+):
+    """Write the number of the name that each string between neighbouring offsets is; -1 for none.
+
+    Keys are compared first, name by name: without branches the compiler compares many at a time.  The keys
+    of names, and those of ``BLOCK`` strings, are scratch.
+    """
+    count = len(name_keys)
+    _write_keys(name_offsets, names, 0, name_keys, count)
+    begin, longest = 0, 0
+    for k in range(count):
+        longest = max(longest, name_offsets[k + 1] - name_offsets[k])
+    while begin < len(codes):
+        size = min(len(keys), len(codes) - begin)
+        _write_keys(offsets, data, begin, keys, size)
+        for row in range(size):
+            codes[begin + row] = -1
+        for k in range(count):
+            key, number = name_keys[k], np.int32(k)
+            for row in range(size):
+                codes[begin + row] = number if keys[row] == key else codes[begin + row]
+        begin += size
+    if longest > 2:
+        _drop_others(offsets, data, name_offsets, names, codes)
+
+
+@entry
+def list_players(codes: Codes, table: Integers, positions: Integers, values: Integers):
+    """Write where a table holds something for a code, and what; return how many such rows there are.
+
+    Its last place is that of codes below 0.
+    """
+    count, last = 0, len(table) - 1
     for row in range(len(codes)):
-        value = table[codes[row]]
+        value = table[codes[row] if codes[row] >= 0 else last]
         positions[count], values[count] = row, value  # stay if there is something, else the next ones come
         count += value != 0
     return count
 
 
 @entry
-def look_up(codes, table, values):
+def look_up(codes: Codes, table: Integers, values: Integers):
     """Write what a table holds for each code; its last place is that of codes below 0."""
+    last = len(table) - 1
     for row in range(len(codes)):
-        values[row] = table[codes[row]]
+        values[row] = table[codes[row] if codes[row] >= 0 else last]

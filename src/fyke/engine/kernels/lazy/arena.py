@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fyke.engine.kernels.arena import Arenas, ByteRows, FloatRows, IntegerRows, Integers, Numbers
+from fyke.engine.kernels.arena import Arenas
 from fyke.engine.kernels.conditions.arena import ConditionArena
+from fyke.engine.kernels.kinds import ByteRows, FloatRows, IntegerRows, Integers, Numbers
 from fyke.engine.kernels.output.arena import SearchArena
 
 

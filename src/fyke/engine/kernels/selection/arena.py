@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fyke.engine.kernels.arena import Bytes, IntegerRows, Integers, Numbers
 from fyke.engine.kernels.conditions.arena import ConditionArena
+from fyke.engine.kernels.kinds import Bytes, IntegerRows, Integers, Numbers
 
 
 class AbsenceArena(ConditionArena):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fyke.engine.kernels.arena import IntegerRows, Integers
+from fyke.engine.kernels.kinds import IntegerRows, Integers
 from fyke.engine.kernels.output.arena import SearchArena
 
 
