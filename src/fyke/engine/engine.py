@@ -106,7 +106,7 @@ class Engine:
             selected = self._select(state, feed, reading.matches)
         counters.matches += len(selected.ready)
         graphs = None
-        if self.plan.output == "compressed":
+        if self.plan.format.shared:
             graphs = graphs_of(selected.ready) if reading.graphs is None else reading.graphs
             if reading.graphs is not None:
                 counters.matches = counters.intermediate_matches = graphs.matches()
@@ -198,7 +198,7 @@ class Engine:
         if self.waits:
             certain, waiting = split_certain(certain, feed, plan.window)
         chosen = self.chooser.choose(certain, feed)
-        if plan.output != "non_overlap":
+        if not plan.format.apart:
             return _Selected(chosen, waiting, no_matches(), None)
         chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
         ready, chosen = split_in_order(chosen, feed, plan.window)
@@ -218,7 +218,7 @@ class Engine:
         read = feed.read
         for begin, end in zip(feed.segments[:, 0], read_to, strict=True):
             read[begin:end] = True
-        waits = self.waits or self.plan.output == "non_overlap"
+        waits = self.waits or self.plan.format.apart
         keep = ~read
         used = [self.searcher.used_rows(memory), selected.waiting.positions, selected.chosen.positions]
         if self.looks_back:

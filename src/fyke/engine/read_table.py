@@ -10,7 +10,7 @@ from fyke.engine.counters import Counters
 from fyke.engine.engine import Engine
 from fyke.engine.found import Found
 from fyke.engine.measure.clock import Clock
-from fyke.engine.output.compressed import builder_of
+from fyke.engine.output.builders import builder_of
 from fyke.engine.output.rows import ResultBuilder
 from fyke.plan.counting import Counting
 

@@ -8,7 +8,8 @@ from fyke.engine.engine import Engine
 from fyke.engine.input.prepare import derived_types, prepare
 from fyke.engine.kernels.jit import ENABLED, compile_lock
 from fyke.engine.measure.sample import measure_rows
-from fyke.engine.output.compressed import builder_of, enumerate_batch
+from fyke.engine.output.builders import builder_of
+from fyke.engine.output.compressed import enumerate_batch
 from fyke.language.ast import Strategy
 from fyke.language.sase import parse
 from fyke.logical.analyse import analyse
@@ -73,7 +74,7 @@ def _roads(plan: Plan | None) -> set[str]:
     if plan.stores:
         counts = isinstance(plan.counting, Counting) and plan.counting.subsets
         return {"lazy counting"} if counts else {"lazy"}
-    roads = {"breadth first"} | ({"compressed"} if plan.output == "compressed" else set())
+    roads = {"breadth first"} | ({"compressed"} if plan.format.shared else set())
     robust = plan.strategy is Strategy.ROBUST
     return roads | ({"backtrack"} if robust or plan.techniques.search == "backtrack" else set())
 
@@ -94,6 +95,6 @@ def _run(query: str, output: str, techniques: Techniques, road: str) -> None:
     state, _ = engine.advance(engine.start(rows.schema), rows, 1)
     _, found = engine.advance(state, rows.slice(0, 0), None)
     table = builder.rows(found)
-    if output == "compressed":
+    if plan.format.shared:
         for batch in table.to_batches():
             list(enumerate_batch(batch))

@@ -48,7 +48,7 @@ class AutomatonSearcher:
         program = self.programs[0]
         picks = self.plan.strategy is Strategy.ROBUST and program.search != "robust"
         alone = len(self.programs) == 1 and not program.absence_rows
-        return self.plan.output == "compressed" and alone and not picks
+        return self.plan.format.shared and alone and not picks
 
     def read(self, feed: Feed, memory: AutomatonMemory, clock: Clock) -> Reading:
         """Find the matches that runs complete, alternative by alternative."""
@@ -150,4 +150,4 @@ def _prunes(plan: Plan) -> bool:
     alone = len(plan.alternatives) == 1 and plan.split == plan.partition
     alone &= plan.reads_apart or not plan.partition
     certain = plan.strategy is not Strategy.ROBUST
-    return plan.output == "non_overlap" and alone and certain and plan.schema.points
+    return plan.format.apart and alone and certain and plan.schema.points

@@ -35,7 +35,7 @@ class LazySearcher(RemembersNothing):
         self.tallied = isinstance(counting, Counting)
         self.tally = Tally(plan) if isinstance(counting, Counting) and not counting.chunks else None
         repeats = any(may_repeat(*pair) for pair in itertools.combinations(plan.alternatives, 2))
-        self.alone = plan.output == "all" and not repeats
+        self.alone = plan.format.independent and not repeats
 
     def decided_early(self, alternative: int) -> Sequence[int]:
         """Return the absences that are checked while variables are bound ([L] 4.4.2)."""
