@@ -1,4 +1,4 @@
-"""Which values of a run its future depends on ([N] 5.2.3's masks), state by state.
+"""Which values of a run its future depends on (the masks of [N] 5.2.2), state by state.
 
 Two runs of one state that agree in them select the same events from now on, so the kernel makes them
 one.  What is listed may be too much, which costs merging; it may never be too little.
