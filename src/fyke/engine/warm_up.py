@@ -1,4 +1,4 @@
-"""Compiling the kernels once a process, under a lock, before the first real call."""
+"""Compiles the kernels, or loads them, once per process and under a lock."""
 
 from __future__ import annotations
 
