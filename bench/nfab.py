@@ -108,14 +108,14 @@ def merging(predicate: str, window: int) -> list[Line]:
         f"{off.per_event('bindings_tried'):.2f} to {on.per_event('bindings_tried'):.2f} run steps per event"
     )
     share = on.count("runs_merged") / max(1.0, _started(events))
-    seed = " ([N]: 1.4 to 2.1)" if predicate == "p1" else ""
+    reported = " ([N]: 1.4 to 2.1)" if predicate == "p1" else ""
     return [
         Line(
             f"merging, {predicate}, W {window}: search without / with",
             off.search / on.search,
             None,
             "x",
-            f"{steps}, {share:.0%} of {_started(events):,} starts merged{seed}",
+            f"{steps}, {share:.0%} of {_started(events):,} starts merged{reported}",
         )
     ]
 
@@ -147,7 +147,7 @@ def merging_in_vain() -> Line:
 # --- figure 8 (d), (e): breadth-first and backtracking --------------------------------------
 
 
-def orders(name: str, query: str, output: str, events: pa.Table, seed: str) -> Line:
+def orders(name: str, query: str, output: str, events: pa.Table, reported: str) -> Line:
     """Compare the two orders of search."""
     best = in_turn(
         3,
@@ -161,7 +161,7 @@ def orders(name: str, query: str, output: str, events: pa.Table, seed: str) -> L
     assert breadth.count("events_reread") == 0, f"{name}: breadth-first read an event twice"
     note = (
         f"{backtrack.per_event('events_reread'):.2f} re-reads per event, {breadth.rows:,} matches, "
-        f"{backtrack.search * 1e3:.0f} ms beside {breadth.search * 1e3:.0f} ms{seed}"
+        f"{backtrack.search * 1e3:.0f} ms beside {breadth.search * 1e3:.0f} ms{reported}"
     )
     return Line(
         f"backtrack / breadth-first, {output}, {name}: search", _ratio(backtrack, breadth), None, "x", note
@@ -179,17 +179,17 @@ def both_orders() -> list[Line]:
     for output in ("all", "non_overlap"):
         for strategy in WHERE:
             for predicate in ITERATORS:
-                seed = ""
+                reported = ""
                 if output == "all":
-                    seed = (
+                    reported = (
                         " ([N]: 1.3)" if (predicate, strategy) == ("p2", CONTIGUITY) else " ([N]: 200 to 300)"
                     )
                 name = f"{predicate}, {WHERE[strategy]}"
-                lines.append(orders(name, template(predicate, strategy), output, events, seed))
+                lines.append(orders(name, template(predicate, strategy), output, events, reported))
     for strategy in WHERE:
         query = THIRD.format(strategy=strategy, window=500)
-        seed = " ([N]: about 10)" if strategy == NEXT_MATCH else ""
-        lines.append(orders(f"p3*, {WHERE[strategy]}", query, "non_overlap", events, seed))
+        reported = " ([N]: about 10)" if strategy == NEXT_MATCH else ""
+        lines.append(orders(f"p3*, {WHERE[strategy]}", query, "non_overlap", events, reported))
     return lines
 
 

@@ -40,7 +40,7 @@ class Workload:
 
 
 def query(number: int, window: int) -> str:
-    """Return a query of the seed with a window in seconds."""
+    """Return a query of the thesis with a window in seconds."""
     pattern = _SIX
     if number in (12, 13):
         pattern = pattern.replace("Google b", "Google+ b[]")

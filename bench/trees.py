@@ -1,7 +1,7 @@
 """[T] chapter 6: adaptive join trees against left-deep ones, the automaton and the lazy chain; and ``auto``.
 
-``python -m bench trees`` prints throughputs and whether the seed's order of results holds, and saves the
-plots of the chapter to ``bench/results/trees.png``.
+``python -m bench trees`` prints throughputs, says whether engines rank as they do in the thesis, and saves
+the plots of the chapter to ``bench/results/trees.png``.
 
 The chapter is about the evaluation of events that are there: its throughputs are those of the search and
 of planning, without reading a table and writing results, which all engines share.
@@ -35,7 +35,7 @@ PICTURE = Path(__file__).parent / "results" / "trees.png"
 WINDOWS = (5, 10, 15, 20, 25, 30, 40, 45, 50)
 LEFT_DEEP = left_deep("abcdef")
 FORCED = ("automaton", "lazy_chain", "lazy_tree", "tree")
-PLAIN: dict[str, Any] = {"candidate_windows": False}  # the seed's trees do not look ahead
+PLAIN: dict[str, Any] = {"candidate_windows": False}  # trees of the thesis do not look ahead
 ENGINES: dict[str, tuple[str, Techniques]] = {
     "automaton": ("automaton", Techniques(candidate_windows=False, merging=False)),
     "left-deep push": ("tree", Techniques(tree=LEFT_DEEP, propagation="push", pass_down=False, **PLAIN)),
@@ -47,14 +47,14 @@ ENGINES: dict[str, tuple[str, Techniques]] = {
 }
 
 
-REASONS = """Where the seed's order of results does not hold, and why:
-- Last events frequent (6.2): the automaton's best case in the seed too, where it comes out slightly ahead
+REASONS = """Where engines do not rank as they do in the thesis, and why:
+- Last events frequent (6.2): the automaton's best case in the thesis too, where it comes out slightly ahead
   once rates are skewed, since few runs begin.  Looking at the events and planning adds to it here.
 - Adaptive against left-deep trees (6.3 to 6.6): up to windows of 20 all shapes do the same little work, and
-  nothing can be gained.  Compiled, the 5,000 events between two changes take 1 to 5 ms at the seed's windows,
-  and to notice a change and to plan for it takes about 2 ms.  What stands behind it can be seen: the ratios
-  without planning, the exact counts of pairs and rows, and the windows beyond the seed's, where a window
-  holds so much that the better shape saves more than planning costs."""
+  nothing can be gained.  Compiled, the 5,000 events between two changes take 1 to 5 ms in the windows of the
+  thesis, and noticing a change and planning for it takes about 2 ms.  The lines below show the ratios without
+  planning, the exact counts of pairs and rows, and longer windows, which hold so much that the better shape
+  saves more than planning costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def windows() -> Iterator[Series]:
 
 
 def beyond() -> Iterator[Series]:
-    """Windows longer than the seed's, where a window holds so much that planning is little beside it."""
+    """Windows longer than in the thesis, which hold so much that planning costs little beside it."""
     engines = {name: ENGINES[name] for name in ("left-deep pull", "adaptive pull")}
     events = changing(ROWS)
     for number in (10, 11):
@@ -277,7 +277,7 @@ def verdicts(found: dict[str, list[Series]]) -> list[Line]:
 def work(number: int, window: int, events: pa.Table) -> list[Line]:
     """Return how much an adaptive tree tries and makes against a left-deep one: exact counts, no clocks.
 
-    Where a window holds little, evaluating it takes less time than planning anew; then the seed's order of
+    Where a window holds little, evaluating it takes less time than planning anew; then the order of
     results shows in the work that is left, and not in the throughput.
     """
     counted = {}
@@ -307,21 +307,21 @@ def work(number: int, window: int, events: pa.Table) -> list[Line]:
 
 
 def workloads() -> Iterator[Workload]:
-    """001 p1 to p3, 003 queries 5 to 15, 004 sequence, conjunction, absence and iteration."""
+    """[N] p1 to p3, [T] queries 5 to 15, [L] sequence, conjunction, absence and iteration."""
     ticks = stocks.generate(50_000)
     for name in ("p1", "p2", "p3"):
         text = template(name, NEXT_MATCH, 500)
-        yield Workload(f"001 {name}", f"{text} RETURN count(*) AS n", ticks, "ts", "kind")
+        yield Workload(f"[N] {name}", f"{text} RETURN count(*) AS n", ticks, "ts", "kind")
     for number in (5, 6):
-        yield Workload(f"003 query {number}", query(number, 20), skewed(ROWS, "first", 4))
+        yield Workload(f"[T] query {number}", query(number, 20), skewed(ROWS, "first", 4))
     for number in range(7, 16):
         events = rare_last(ROWS, 0.01) if number >= 14 else stream(ROWS)
-        yield Workload(f"003 query {number}", query(number, 20), events)
+        yield Workload(f"[T] query {number}", query(number, 20), events)
     events = lazy_skewed(ROWS)
     for scenario in skewed_scenarios():
-        yield Workload(f"004 {scenario.name}", scenario.query("RETURN count(*) AS n"), events)
+        yield Workload(f"[L] {scenario.name}", scenario.query("RETURN count(*) AS n"), events)
     text = "PATTERN SEQ(B b, C+ c[], D d) WHERE skip_till_any_match { b.x < d.y * 0.2 } WITHIN 150"
-    yield Workload("004 iteration", f"{text} RETURN count(*) AS n", events)
+    yield Workload("[L] iteration", f"{text} RETURN count(*) AS n", events)
 
 
 def measure_auto() -> list[Line]:
@@ -346,7 +346,7 @@ def measure_auto() -> list[Line]:
 def main() -> bool:
     """Run the chapter and the report on ``auto``; return whether ``auto`` keeps its bar.
 
-    Of the chapter's claims it is reported which hold: they are the seed's, not bars of this program.
+    It reports which of the chapter's claims hold.  They are no bars of this program.
     """
     keep_memory()
     found = {part.__name__: list(part()) for part in PARTS}
@@ -357,6 +357,6 @@ def main() -> bool:
     Console().print(f"The plots are in {PICTURE.relative_to(Path.cwd())}", markup=False)
     events = changing(ROWS)
     counted = [line for number in (10, 11) for window in (40, 50) for line in work(number, window, events)]
-    show("[T] chapter 6: how the seed's order of results holds", [*verdicts(found), *counted])
+    show("[T] chapter 6: whether engines rank as they do there", [*verdicts(found), *counted])
     Console(width=110).print(REASONS, markup=False)
     return show("auto against the best forced engine", measure_auto())

@@ -31,10 +31,10 @@ class Techniques:
     candidate_windows
         An event whose window lacks what a match needs starts no run ([S] 5.2.2).
     merging
-        Runs that agree in all that is still needed become one ([N] 5.2.3).
+        Runs that agree in all that is still needed become one ([N] 5.2.2).
     search
         ``"breadth_first"``: each event is read once, by all runs ([N] 5.2); ``"backtrack"``: one run
-        after the other, events are read again ([N] 5.3).
+        after the other, events are read again ([N] 5.2.3).
     robust
         How robust matches are found: ``"backtracking"`` ([S] 6.3), or all matches first and then
         ``"post_processing"``.

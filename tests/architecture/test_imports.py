@@ -270,11 +270,19 @@ def test_files_are_short() -> None:
 
 def test_functions_are_short() -> None:
     lengths = {
-        f"{at(module, function)} {function.name}": (function.end_lineno or 0) - function.lineno + 1
+        f"{at(module, function)} {function.name}": _code_lines(function)
         for module in modules()
         for function in functions(module)
     }
     assert {name: length for name, length in lengths.items() if length > LONGEST_FUNCTION} == {}
+
+
+def _code_lines(function: Function) -> int:
+    """Return the lines of a function, its docstring aside: that of a public one may be long."""
+    length = (function.end_lineno or 0) - function.lineno + 1
+    if ast.get_docstring(function) is None:
+        return length
+    return length - ((function.body[0].end_lineno or 0) - function.body[0].lineno + 1)
 
 
 def test_names_say_something() -> None:

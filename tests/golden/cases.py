@@ -4,7 +4,7 @@ A case is a text file ``tests/golden/<name>.golden``::
 
     # Starting c closes b, and may be left for later
 
-    source: 001 section 3.2
+    source: [N] 3.2
     note:   free text, which may go on
             over indented lines
     type:   kind

@@ -16,7 +16,7 @@ import fyke
 from fyke.engine.engine import Engine
 from fyke.engine.input.order import times
 from fyke.engine.input.prepare import derived_types, prepare
-from fyke.engine.output.compressed import builder_of
+from fyke.engine.output.builders import builder_of
 from fyke.engine.state import State
 from fyke.language.ast import Strategy
 from fyke.language.query import Query

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import fyke
 from fyke.errors import FykeError, LimitError, QueryError
 from tests.relational.cases import CASES, SCHEMA, tables_of
-from tests.relational.seed_queries import SEEDS, table
+from tests.relational.paper_queries import QUERIES, table
 from tests.relational.test_tables import rows_of
 
 SECONDS: dict[str, Any] = {"time": ("start", "end"), "type": "kind", "time_unit": "s"}
@@ -69,12 +69,12 @@ def test_text_comes_back(text: str) -> None:
     assert fyke.parse(str(query)) == query
 
 
-@pytest.mark.parametrize("number", SEEDS)
+@pytest.mark.parametrize("number", QUERIES)
 def test_reference_on_the_queries_of_the_paper(number: int) -> None:
     options: dict[str, Any] = {"time": "t", "type": "stream", "time_unit": "s"}
-    events = table(SEEDS[number].events)
-    found = fyke.match(events, SEEDS[number].text, **options)
-    expected = fyke.reference.match(events, SEEDS[number].text, **options)
+    events = table(QUERIES[number].events)
+    found = fyke.match(events, QUERIES[number].text, **options)
+    expected = fyke.reference.match(events, QUERIES[number].text, **options)
     assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, expected.to_pylist()))
 
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from fyke.errors import InputError, listed, shown
+from fyke.plan.outputs import OUTPUTS
 from fyke.spark.session import is_frame, view
 
 Events = Any  # a table or DataFrame of any kind, a path, the name of a view, or a dict {type: events}
@@ -66,7 +67,7 @@ class Given:
 
     def returned(self, result: Any, output: str) -> Any:
         """Return a result as what the events were; a compressed one is for ``enumerate_matches`` only."""
-        return result if self.on_spark or output == "compressed" else self.back(result)
+        return result if self.on_spark or OUTPUTS[output].shared else self.back(result)
 
 
 def take_events(events: Events) -> Given:

@@ -16,10 +16,10 @@ from fyke.language.text import AnyQuery, parse
 from fyke.limits import Limits
 from fyke.logical.schema import tie_breakers, time_pair
 from fyke.plan.engines import ENGINES
+from fyke.plan.outputs import OUTPUTS
 from fyke.plan.statistics import Statistics
 from fyke.techniques import Techniques
 
-OUTPUTS = ("all", "non_overlap", "compressed")
 Functions = Mapping[str, Callable[..., float]]
 
 _MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -69,7 +69,7 @@ def check_options(
     """
     _check_kind("metrics", metrics, Metrics | None, "metrics=metrics, after metrics = fyke.Metrics()")
     _check_kind("statistics", statistics, Statistics | None, "statistics=fyke.statistics(events, query, ...)")
-    _check_choice("output", output, OUTPUTS)
+    _check_choice("output", output, tuple(OUTPUTS))
     _check_choice("engine", engine, ("auto", *ENGINES))
     bounds = checked_limits(limits)
     techniques = Techniques() if techniques is None else techniques

@@ -18,7 +18,7 @@ from fyke.engine.input.prepare import prepare
 from fyke.engine.measure.clock import Clock
 from fyke.engine.measure.observe_run import RunObserver
 from fyke.engine.measure.sample import measure_table
-from fyke.engine.output.compressed import builder_of
+from fyke.engine.output.builders import builder_of
 from fyke.engine.read_table import read_table
 from fyke.errors import OptionError
 from fyke.language.ast import Expression, Strategy
@@ -28,6 +28,7 @@ from fyke.plan.anchors import find_anchors
 from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
 from fyke.plan.explain_run import Ran
+from fyke.plan.outputs import OUTPUTS
 from fyke.plan.plan import Plan, make_plan
 from fyke.plan.planner import choose_plan
 from fyke.plan.statistics import Statistics
@@ -96,9 +97,9 @@ class PatternCall:
         """Analyse the query against the events, and choose who searches."""
         options, query = self.options, self.options.query
         assert isinstance(query, Query)
-        if options.output == "compressed" and query.returns is not None:
+        if not OUTPUTS[options.output].returns and query.returns is not None:
             raise OptionError(
-                "output='compressed' holds the events of matches, and the query has RETURN",
+                f"output={options.output!r} holds the events of matches, and the query has RETURN",
                 remedy="Leave RETURN out, and compute from the rows of fyke.enumerate_matches(...).",
             )
         kept = None if self.source.on_spark else self._known(query)

@@ -1,1 +1,1 @@
-"""Programs, kernels and state: a plan and events to matches."""
+"""The engine: a plan, a state and prepared rows to matches and a new state."""

@@ -1,4 +1,4 @@
-"""A plan's conditions compiled: where its columns live, a program for each alternative, user functions."""
+"""The compiled conditions of a plan: where columns are stored, a program per alternative, user functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MakeProgram = Callable[[Alternative, Mapping[str, int], Settings, Mapping[str, i
 
 
 class CompiledQuery:
-    """What all engines share of a plan; it holds no events."""
+    """The part of a plan's compilation that all engines share; it holds no events."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan

@@ -1,4 +1,4 @@
-"""What happened in a call, in exact numbers."""
+"""Exact counts of what happened in a call."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Counters:
-    """What happened, for ``metrics``: exact numbers, never clocks.
+    """Exact counts of what happened, for ``metrics``.
 
     Attributes
     ----------
     events_read, events_filtered
-        Events the engine has read, and rows that can play no role and were left out before it.
+        Events that the engine has read, and rows that were left out before it because they can play no role.
     events_reread
-        Events read once more by a search that goes back.
+        Events that backtracking has read again.
     late_rows, tied_rows
         Rows not after the last watermark; relevant rows that share their time with another one.
     starts_skipped
-        Events that could have started a run, but whose window cannot hold a match.
+        Events that could have started a run but whose window cannot hold a match.
     runs_created, runs_merged, peak_runs
-        Partial matches: made, made one with an equal one, alive at once at most.
+        Partial matches: created, merged with an equivalent one, and the most alive at once.
     bindings_tried, condition_evaluations
         The work of the search.
     memory_operations
-        Of a lazy engine: stored events looked at, and bindings put on the stack of the search ([L] 8).
+        Lazy engines: stored events looked at, and bindings put on the stack of the search ([L] 8).
     absence_checks
-        Of a lazy engine: absences checked before all variables were bound.
+        Lazy engines: absences checked before all variables were bound.
     buffered_events
-        Events a lazy engine holds to search in, at most.
+        Lazy engines: the most events held to search in.
     buffer_peak
-        Bytes of the buffer of bindings, at most.
+        The most bytes in the buffer of bindings.
     intermediate_matches
-        Matches of the positive part that selection and absences chose from.
+        Matches of the positive part, before selection and absences chose among them.
     matches
         Matches reported.
     replans
-        How often a join tree was planned anew and rebuilt.
+        How often a join tree was replanned and rebuilt.
     """
 
     events_read: int = 0
@@ -59,7 +59,7 @@ class Counters:
     replans: int = 0
 
     def merge(self, other: Counters) -> None:
-        """Add what another part of the work counted; of a peak take the highest."""
+        """Add the counts of another part of the work; for a peak take the higher one."""
         for name in self.__slots__:
             mine, theirs = getattr(self, name), getattr(other, name)
             setattr(self, name, max(mine, theirs) if name in PEAKS else mine + theirs)

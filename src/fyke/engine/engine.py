@@ -1,9 +1,9 @@
 """The one door of the engine: ``advance(state, batch, watermark) -> (state, found)``.
 
-Batch, stream and tests all go through it.  A batch of prepared rows is added to what the state
-holds; events up to the watermark are read in processing order; matches are reported once, when no
-later event can change them.  A watermark of None ends the input.  The result is a function of plan,
-state, batch and watermark: an engine object keeps nothing but what it has compiled of the plan.
+Batch, stream and tests all go through it.  A batch of prepared rows is added to the rows in the state.
+Events up to the watermark are read in processing order.  Matches are reported once, when no later event
+can change them.  A watermark of None ends the input.  The result is a function of plan, state, batch and
+watermark: an engine object keeps nothing but what it has compiled from the plan.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _END_OF_TIME = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """The matches of a call that are reported, and those that are not yet."""
+    """The matches that a call reports, and those that wait."""
 
     ready: MatchSet
     waiting: MatchSet
@@ -55,7 +55,7 @@ class _Selected:
 
 
 class Engine:
-    """The engine for one plan.  It holds no events: those are in the state."""
+    """The engine for one plan.  It holds no events: they are in the state."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -87,13 +87,13 @@ class Engine:
         state
             What the last call returned, or :meth:`start`.
         batch
-            Prepared rows, in any order; those not after the last watermark are late and left out.
+            Prepared rows, in any order.  Rows not after the last watermark are late and left out.
         watermark
-            Events with an end time up to it are complete and are read; None: all are.
+            Events that end up to this time are complete and are read; None: all events are.
         sorted_rows
-            The rows of the batch are in processing order within each partition already.
+            Whether the rows of the batch are already in processing order within each partition.
         clock
-            Is told how long each phase took.
+            Measures how long each phase takes.
         """
         clock = clock or Clock()
         feed = self._take_up(state, batch, watermark, sorted_rows, clock)
@@ -106,7 +106,7 @@ class Engine:
             selected = self._select(state, feed, reading.matches)
         counters.matches += len(selected.ready)
         graphs = None
-        if self.plan.output == "compressed":
+        if self.plan.format.shared:
             graphs = graphs_of(selected.ready) if reading.graphs is None else reading.graphs
             if reading.graphs is not None:
                 counters.matches = counters.intermediate_matches = graphs.matches()
@@ -127,8 +127,8 @@ class Engine:
     ) -> Generator[Found, None, State]:
         """Do what :meth:`advance` does, but yield matches in chunks and return the state.
 
-        An engine that can goes on searching only when a chunk has been taken, so that memory does not
-        grow with the matches, wherever each of them is certain by itself.
+        Where each match is certain by itself, a searcher that can do so goes on only when a chunk has been
+        taken, so that memory does not grow with the matches.
         """
         clock = clock or Clock()
         waits = self.waits and (watermark is not None or len(state.waiting) > 0)
@@ -154,7 +154,7 @@ class Engine:
     def _take_up(
         self, state: State, batch: pa.Table, watermark: int | None, sorted_rows: bool, clock: Clock
     ) -> Feed:
-        """Put the rows of a batch in order with those that were kept, and make them arrays."""
+        """Sort the rows of a batch together with those that were kept, and encode them as arrays."""
         counters = Counters()
         clock.restart()
         batch = self._without_late(state, batch, counters)
@@ -182,7 +182,7 @@ class Engine:
         return batch.filter(pa.array(~late)) if counters.late_rows else batch
 
     def _count_read(self, feed: Feed, reading: Reading | None) -> Array:
-        """Count the events read; return, by segment, the first that is not."""
+        """Count the events read; return the first unread event of each segment."""
         read_to = feed.segments[:, 2] if reading is None or reading.read_to is None else reading.read_to
         feed.counters.events_read = int((read_to - feed.segments[:, 1]).sum())
         feed.counters.tied_rows = count_tied_rows(feed.ordered, feed.segments[:, 1], read_to)
@@ -191,18 +191,18 @@ class Engine:
     # --- which matches ----------------------------------------------------------------
 
     def _select(self, state: State, feed: Feed, matches: MatchSet) -> _Selected:
-        """Choose among the matches that are certain now, and put those of non_overlap in order."""
+        """Choose among the matches that are certain now, and for ``non_overlap`` take them in order."""
         plan, places = self.plan, feed.places
         waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
         certain, waiting = waiting, no_matches()
         if self.waits:
             certain, waiting = split_certain(certain, feed, plan.window)
         chosen = self.chooser.choose(certain, feed)
-        if plan.output != "non_overlap":
+        if not plan.format.apart:
             return _Selected(chosen, waiting, no_matches(), None)
         chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
         ready, chosen = split_in_order(chosen, feed, plan.window)
-        # A match still to come ends later than a window ago and is no longer than a window.
+        # A match still to come ends less than a window ago, and is at most a window long.
         forgotten = feed.now - 2 * plan.window.length if plan.window.counts_time else None
         ready, last_ends = keep_apart(ready, feed.ordered, list(plan.partition), state.last_ends, forgotten)
         return _Selected(ready, waiting, chosen, last_ends)
@@ -218,7 +218,7 @@ class Engine:
         read = feed.read
         for begin, end in zip(feed.segments[:, 0], read_to, strict=True):
             read[begin:end] = True
-        waits = self.waits or self.plan.output == "non_overlap"
+        waits = self.waits or self.plan.format.apart
         keep = ~read
         used = [self.searcher.used_rows(memory), selected.waiting.positions, selected.chosen.positions]
         if self.looks_back:

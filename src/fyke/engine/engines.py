@@ -1,4 +1,4 @@
-"""The engines by name.  A new one is added here, and to what plans choose from (:mod:`fyke.plan.engines`)."""
+"""The searchers of all engines, by name.  :mod:`fyke.plan.engines` says what each engine can evaluate."""
 
 from __future__ import annotations
 

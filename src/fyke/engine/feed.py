@@ -1,4 +1,4 @@
-"""What one call of the engine reads: rows in order, as arrays, and how far time has come."""
+"""What one call of the engine reads: rows in order, their arrays, and the current time."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Feed:
     Attributes
     ----------
     ordered
-        The rows kept and the new ones, in processing order.
+        The kept rows and the new ones, in processing order.
     places
-        Where each row kept, and then each new one, stands among them.
+        The place of each kept row, and then of each new one, in that order.
     read
-        Which have been read by earlier calls.
+        Which rows earlier calls have read.
     segments
-        The table of partitions as kernels want it: first row, first unread one, end of what is complete.
+        For each partition its first row, its first unread row, and the end of its complete rows.
     flush
         Whether the input ends here.
     now
-        Every event up to this end time is there.
+        Every event that ends up to this time is there.
     data, ranks
         The columns that conditions compare, and the ranks of string literals among their strings.
     """

@@ -1,4 +1,4 @@
-"""What one call of ``advance`` has found."""
+"""What one call of ``advance`` finds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fyke.engine.output.graphs import GraphSet
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Matches, with the rows their positions mean; as ``graphs`` if asked for, or only as a ``tally``.
+    """Matches and the rows that their positions refer to; or ``graphs``, or only a ``tally``.
 
     ``decided`` says, by the text of a condition, how often it was decided and how often it held.
     """

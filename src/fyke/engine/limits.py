@@ -1,4 +1,4 @@
-"""A limit that the search has exceeded, told by the values of the partition in which it was."""
+"""Limits that a search exceeds, reported with the values of the partition in which it did."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST = 60
 
 
 class LimitReached(Exception):
-    """Raised by the host of a kernel: the name of the limit, and a row of the partition it was reached in."""
+    """Raised by the host of a kernel, with the name of the limit and a row of the partition."""
 
     def __init__(self, limit: str, row: int) -> None:
         self.limit, self.row = limit, row

@@ -1,4 +1,4 @@
-"""Matches as arrays: which positions each binds, and to which variables."""
+"""Matches as arrays: the positions that each match binds, and to which variables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MatchSet:
         return np.repeat(np.arange(len(self)), self.lengths)
 
     def select(self, keep: Array) -> MatchSet:
-        """Return the matches for which ``keep`` (booleans or match numbers) says so, in that order."""
+        """Return the matches that ``keep`` selects, by booleans or by match numbers, in that order."""
         chosen = np.flatnonzero(keep) if keep.dtype == bool else keep
         lengths = self.lengths[chosen]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)

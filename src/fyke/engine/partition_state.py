@@ -1,4 +1,4 @@
-"""State cut by partition and joined again, so that a stream can be rescaled and state live in buckets."""
+"""Splits a state by partition and merges states again, so that a stream can be rescaled."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def part_of_rows(rows: pa.Table, split: Sequence[str], parts: int) -> Array:
 
 
 def split_state(engine: Engine, state: State, parts: int) -> list[State]:
-    """Cut a state into parts by the hash of the partition values.
+    """Split a state into parts by a hash of the partition values.
 
-    Each part goes on as the whole would with the events of its partitions.
+    Each part continues as the whole would, with the events of its partitions.
 
     Raises
     ------
@@ -35,12 +35,12 @@ def split_state(engine: Engine, state: State, parts: int) -> list[State]:
     plan = engine.plan
     if not plan.split or not plan.reads_apart:
         raise StateError(
-            "the state of this query cannot be cut: nothing divides its events",
-            remedy="Keep it whole, or let the query agree on an attribute, as in WHERE { [user] }.",
+            "the state of this query cannot be split: nothing divides its events into partitions",
+            remedy="Keep it whole, or let events agree on an attribute, as in WHERE { [user] }.",
         )
     if set(plan.partition) != set(plan.split) and state.last_ends is not None:
         raise StateError(
-            "the state of this query cannot be cut: matches overlap beyond what divides the work",
+            "the state of this query cannot be split: matches of different parts may overlap",
             remedy="Keep it whole.",
         )
     part_of = part_of_rows(state.rows, plan.split, parts)
@@ -73,10 +73,10 @@ def _of_part(matches: MatchSet, part_of: Array, part: int) -> MatchSet:
 def merge_states(engine: Engine, states: Sequence[State]) -> State:
     """Return the states of different partitions as one.
 
-    A part that has not been called for a while may lag behind: the whole has come as far as the furthest.
+    A part that was not called for a while may lag behind: the whole has the latest watermark of all parts.
     """
     if not states:
-        raise StateError("there are no states to merge", remedy="Start anew with Engine.start.")
+        raise StateError("there are no states to merge", remedy="Begin with Engine.start.")
     memories, waiting, chosen, first = [], [], [], 0
     for state in states:
         places = np.arange(state.rows.num_rows) + first

@@ -1,4 +1,4 @@
-"""An engine over all rows of a table: the result, and what was counted on the way."""
+"""Runs an engine over all rows of a table; returns the result and the counts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fyke.engine.counters import Counters
 from fyke.engine.engine import Engine
 from fyke.engine.found import Found
 from fyke.engine.measure.clock import Clock
-from fyke.engine.output.compressed import builder_of
+from fyke.engine.output.builders import builder_of
 from fyke.engine.output.rows import ResultBuilder
 from fyke.plan.counting import Counting
 
-_TALLIES = 1 << 16  # rows of tallies from which on it pays to merge them
+_TALLIES = 1 << 16  # with more rows of tallies than this, merging them pays
 
 
 def read_table(
     engine: Engine, rows: pa.Table, clock: Clock | None = None, look: Callable[[Found], None] | None = None
 ) -> tuple[pa.Table, Counters]:
-    """Return the result of an engine for the prepared rows of a table; ``look`` is shown what it finds."""
+    """Return the result for the prepared rows of a table; ``look`` is called with what the engine finds."""
     clock = clock or Clock()
     look = look or (lambda found: None)
     builder, counting = builder_of(engine.plan), engine.plan.counting
@@ -36,7 +36,7 @@ def read_table(
 def _tally_chunks(
     engine: Engine, builder: ResultBuilder, rows: pa.Table, clock: Clock, look: Callable[[Found], None]
 ) -> tuple[pa.Table, Counters]:
-    """Tally the matches of a chunk when it is found and drop them, so that memory does not grow with them."""
+    """Tally and drop the matches of each chunk when it is found, so that memory does not grow with them."""
     counters, tallies = Counters(), [builder.schema.empty_table()]
     waiting, merged = 0, 0
     for found in engine.advance_in_chunks(engine.start(rows.schema), rows, None, clock=clock):

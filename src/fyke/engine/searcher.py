@@ -1,9 +1,9 @@
-"""The one interface of all engines: events into matches, and what is kept between two calls.
+"""The interface of all engines: events into matches, and what is kept between two calls.
 
-An engine finds the matches of the positive part whose last event is new.  It is made from a compiled
-query alone and holds no events; what it has to remember it hands back as its *memory*, plain data in
-terms of the pattern and of positions among the rows that are kept.  ``engines.py`` lists the engines;
-what each can evaluate, and at what cost, says :mod:`fyke.plan.engines`.
+A searcher finds the matches of the positive part whose last event is new.  It is made from a compiled
+query alone and holds no events.  What it must remember it returns as its *memory*: plain data, in terms of
+the pattern and of positions among the kept rows.  ``engines.py`` lists the searchers by name;
+:mod:`fyke.plan.engines` says what each engine can evaluate, and at what cost.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from fyke.errors import StateError
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a search through the new events has found.
+    """What a search through the new events finds.
 
     Attributes
     ----------
     matches
         Matches of the positive part, with variables numbered over the whole query.
     memory
-        What the searcher has to remember.
+        What the searcher must remember.
     read_to
-        By segment, the first event that it has not read; None: it has read all that are complete.
+        The first unread event of each segment; None: all complete events have been read.
     graphs
-        The matches as graphs, where they leave the search as such.
+        The matches as graphs, if they leave the search in that form.
     tally
-        The matches as a tally, where they are only counted.
+        The matches as a tally, if they are only counted.
     decided
-        By the text of a condition, how often it was decided and how often it held.
+        How often each condition, by its text, was decided, and how often it held.
     """
 
     matches: MatchSet
@@ -56,7 +56,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """A memory as data that can be written down: arrays by name, and notes that JSON can say."""
+    """A memory in a form that can be saved: arrays by name, and notes that are valid JSON."""
 
     arrays: Mapping[str, Array] = field(default_factory=dict)
     notes: Any = None
@@ -74,7 +74,7 @@ class Searcher(Protocol):
     # --- searching ----------------------------------------------------------------------
 
     def read(self, feed: Feed, memory: Memory, clock: Clock) -> Reading:
-        """Find the matches whose last event is new; count what it took in ``feed.counters``.
+        """Find the matches whose last event is new; count the work in ``feed.counters``.
 
         Raises
         ------
@@ -86,13 +86,13 @@ class Searcher(Protocol):
         """Whether it looks again at events it has read: then those of the last window must be kept."""
 
     def chunks(self, feed: Feed) -> Iterator[MatchSet] | None:
-        """Yield what :meth:`read` finds in chunks of bounded size, searching on only when one is taken.
+        """Yield what :meth:`read` finds in chunks of bounded size, and search on only when one is taken.
 
-        None where chunks are no results by themselves, or where the engine finds all matches first.
+        None if a chunk is not a result by itself, or if the engine finds all matches first.
         """
 
     def decided_early(self, alternative: int) -> Sequence[int]:
-        """Return the absences of an alternative that the search itself checks, by number."""
+        """Return the numbers of the absences of an alternative that the search itself checks."""
 
     # --- memory -------------------------------------------------------------------------
 
@@ -100,35 +100,35 @@ class Searcher(Protocol):
         """Return how many partial matches a memory holds."""
 
     def start(self) -> Memory:
-        """Return what there is to remember before the first event."""
+        """Return the memory before the first event."""
 
     def used_rows(self, memory: Memory) -> Array:
-        """Return the rows that must be kept for a memory to have a meaning."""
+        """Return the rows that a memory refers to, which must be kept."""
 
     def moved(self, memory: Memory, places: Array) -> Memory:
         """Return the same memory after rows have moved to ``places``."""
 
     def split(self, memory: Memory, part_of: Array, parts: int) -> list[Memory]:
-        """Return the memory of each part, given the part of every row; positions stay as they are."""
+        """Return the memory of each part, given the part of every row; positions do not change."""
 
     def merge(self, memories: Sequence[Memory]) -> Memory:
-        """Return several memories as one; their positions are among the same rows."""
+        """Return several memories as one; their positions refer to the same rows."""
 
     def dump(self, memory: Memory) -> Dump:
-        """Return a memory as data that can be written down."""
+        """Return a memory in a form that can be saved."""
 
     def load(self, dump: Dump, rows: int) -> Memory:
-        """Return a memory that was written down beside so many rows.
+        """Return a memory that was saved together with so many rows.
 
         Raises
         ------
         StateError
-            If it is none of this plan, or refers to rows that are not there: no kernel must read it.
+            If it does not belong to this plan, or refers to rows that are not there: no kernel may read it.
         """
 
 
 class RemembersNoRows:
-    """The part of an engine's interface that is the same for all that remember no positions."""
+    """The part of the interface that is the same for all searchers that remember no positions."""
 
     looks_back = True  # what it does not remember it must find again
 
@@ -149,12 +149,12 @@ class RemembersNoRows:
         return [memory] * parts
 
     def merge(self, memories: Sequence[Memory]) -> Memory:
-        """Return the first: none changes a result."""
+        """Return the first memory: none of them changes a result."""
         return memories[0]
 
 
 class RemembersNothing(RemembersNoRows):
-    """The memory of engines that need none: the rows of the last window are enough."""
+    """The memory of searchers that need none, because the rows of the last window are enough."""
 
     def start(self) -> Memory:
         """Return nothing."""

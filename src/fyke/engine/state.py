@@ -1,7 +1,7 @@
-"""What an engine keeps between two calls of ``advance``: rows, what its search remembers, matches that wait.
+"""What an engine keeps between two calls of ``advance``: rows, the searcher's memory, matches that wait.
 
-A state is data.  With the plan alone it can be taken up by any engine object, in any process
-(:mod:`fyke.engine.state_bytes`), and it can be cut and joined by partition
+A state is data.  With the plan alone, any engine object in any process can continue from it
+(:mod:`fyke.engine.state_bytes`).  It can be split and merged by partition
 (:mod:`fyke.engine.partition_state`).
 """
 
@@ -26,7 +26,7 @@ class State:
     Attributes
     ----------
     rows
-        Prepared rows that are not read yet, or that something may still look at.
+        Prepared rows that are unread, or that something may still look at.
     read
         Which of them have been read.
     index
@@ -36,11 +36,11 @@ class State:
     waiting
         Matches of the positive part that later events may still rule out.
     chosen
-        For non_overlap: matches that are certain, but may not be the next in order.
+        For ``non_overlap``: matches that are certain, but may not be next in order.
     watermark
         Every event up to this end time has been read; None before the first batch.
     last_ends
-        For non_overlap: the partition values, and the end of the last match reported there.
+        For ``non_overlap``: the partition values, and the end of the last match reported in each.
     """
 
     rows: pa.Table
@@ -54,7 +54,7 @@ class State:
 
     @property
     def idle(self) -> bool:
-        """Whether it holds nothing that a later event could meet: it need not be kept."""
+        """Whether it holds nothing that matters for a later event, so that it need not be kept."""
         return self.rows.num_rows == 0 and (self.last_ends is None or self.last_ends.num_rows == 0)
 
 

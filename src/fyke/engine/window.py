@@ -1,4 +1,4 @@
-"""The window of a plan as the numbers that kernels take."""
+"""The window of a plan as the numbers that kernels read."""
 
 from __future__ import annotations
 

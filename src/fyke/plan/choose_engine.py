@@ -68,7 +68,7 @@ def why_not(engine: str, plan: Plan) -> Refusal | None:
 def why_unwise(engine: str, plan: Plan) -> str:
     """Return why ``auto`` does not take an engine that could run a query, or nothing."""
     known = ENGINES[engine]
-    if plan.output == "compressed" and not known.compresses:
+    if plan.format.shared and not known.compresses:
         return f"does not make output {plan.output!r}"
     return (known.unwise or {}).get(plan.strategy, "")
 

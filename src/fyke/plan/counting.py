@@ -20,6 +20,7 @@ from fyke.logical.returns import Output
 from fyke.logical.schema import EventSchema
 from fyke.plan.early_absences import early_absences, may_be_one
 from fyke.plan.match_aggregates import MERGEABLE, MatchAggregate, split_aggregates
+from fyke.plan.outputs import OUTPUTS
 
 _MOST_ELEMENTS = 64  # repetition bounds up to which lists are told apart by their length
 _MET = "every match is met, none is kept"
@@ -76,7 +77,7 @@ def plan_counting(
     """
     if not result.over_matches:
         return "RETURN asks for matches"
-    if output != "all":
+    if not OUTPUTS[output].independent:
         return f"output is {output!r}"
     found, _ = split_aggregates(result)
     if any(may_repeat(*pair) for pair in itertools.combinations(alternatives, 2)):

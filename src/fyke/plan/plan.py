@@ -16,6 +16,7 @@ from fyke.logical.returns import Output
 from fyke.logical.schema import EventSchema
 from fyke.plan.counting import Counting, plan_counting
 from fyke.plan.engines import DEFAULT_ENGINE, ENGINES
+from fyke.plan.outputs import OUTPUTS, OutputFormat
 from fyke.plan.pushdown import Derived, Role, physical, push_down
 from fyke.plan.statistics import Statistics, Sums
 from fyke.plan.window import Extent, measure_extent
@@ -72,7 +73,7 @@ class Plan:
     result
         What RETURN asks for.
     output
-        ``"all"``, ``"non_overlap"`` or ``"compressed"``.
+        The name of the output format, see :mod:`fyke.plan.outputs`.
     functions, arities
         Functions of the user by name, and how many numbers each takes.
     engine, order, statistics
@@ -127,6 +128,11 @@ class Plan:
     def text(self) -> str | None:
         """The text of the query, for the places of errors; None if it was built in Python."""
         return self.query.text
+
+    @property
+    def format(self) -> OutputFormat:
+        """What the output format does with the matches."""
+        return OUTPUTS[self.output]
 
     @property
     def stores(self) -> bool:

@@ -28,6 +28,7 @@ from fyke.logical.kinds import AGGREGATES, FUNCTIONS
 from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
 from fyke.logical.partition import drop_implied
 from fyke.logical.returns import Output
+from fyke.plan.outputs import OUTPUTS
 from fyke.techniques import Techniques
 
 _DEFAULTS = Techniques()
@@ -205,7 +206,7 @@ def push_down(analysed: Analysed, output: str = "all", techniques: Techniques = 
     """Split an analysed query into roles, derived columns and conditions over several events."""
     collector = _Collector(analysed)
     # Matches overlap within the partition that [x] names, so it must stay in one piece for that.
-    whole = output == "non_overlap" or not techniques.partition
+    whole = OUTPUTS[output].apart or not techniques.partition
     split = analysed.form.partition if whole else analysed.form.split
     roles_of: dict[tuple[int, str], int] = {}
     alternatives = []

@@ -18,7 +18,8 @@ from fyke.engine.found import Found
 from fyke.engine.input.order import partition_codes, times
 from fyke.engine.measure.clock import Clock
 from fyke.engine.measure.observe_run import RunObserver
-from fyke.engine.output.compressed import CompressedBuilder, builder_of, enumerate_batch, enumerated_schema
+from fyke.engine.output.builders import RowBuilder, builder_of
+from fyke.engine.output.compressed import enumerate_batch, enumerated_schema
 from fyke.engine.output.rows import ResultBuilder
 from fyke.engine.state import State
 from fyke.plan.counting import Counting
@@ -69,7 +70,7 @@ def enumerate_frame(compressed: DataFrame) -> DataFrame:
     return compressed.mapInArrow(run, from_arrow_schema(schema, prefer_timestamp_ntz=True))
 
 
-def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder | CompressedBuilder) -> DataFrame:
+def _aggregated(matches: DataFrame, plan: Plan, builder: RowBuilder) -> DataFrame:
     """Aggregate over matches with Spark's own operators."""
     tallied = isinstance(plan.counting, Counting)
     aggregates, items = (combine_tallies if tallied else split_aggregates)(plan.result)
@@ -85,7 +86,7 @@ def _aggregated(matches: DataFrame, plan: Plan, builder: ResultBuilder | Compres
     return grouped.select(*partition, *columns)
 
 
-def _aggregate(each: MatchAggregate, builder: ResultBuilder | CompressedBuilder) -> Column:
+def _aggregate(each: MatchAggregate, builder: RowBuilder) -> Column:
     """Return an aggregate over matches, or over tallies of them, where sums of integers are decimals."""
     value = AGGREGATES[each.function](each.column)
     if isinstance(builder, ResultBuilder) and each.column in builder.whole_sums:

@@ -211,7 +211,7 @@ def _order_matters(plan: Plan) -> bool:
     Only then must columns be read that nothing but the sort looks at.
     """
     groups = any(variable.group for each in plan.alternatives for variable in each.variables)
-    every_match = plan.strategy is Strategy.ANY and plan.output == "all"
+    every_match = plan.strategy is Strategy.ANY and plan.format.independent
     return groups or not every_match or plan.every_row_counts
 
 

@@ -1,1 +1,1 @@
-"""The engine of runs: an automaton whose states are sets of bound variables ([N], [S] 4)."""
+"""The automaton: runs read events, and their states are sets of bound variables ([N], [S] 4)."""

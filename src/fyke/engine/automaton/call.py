@@ -1,4 +1,4 @@
-"""Host side of the automaton kernel: room, states on demand, limits, saved runs."""
+"""Host side of the automaton kernel: gives it room, builds states on demand, raises limits, saves runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which values of a run its future depends on ([N] 5.2.3's masks), state by state.
+"""Which values of a run its future depends on, state by state (the masks of [N] 5.2.2).
 
-Two runs of one state that agree in them select the same events from now on, so the kernel makes them
-one.  What is listed may be too much, which costs merging; it may never be too little.
+Two runs of one state that agree on these values select the same events from now on, so the kernel merges
+them.  Listing too many values only means that fewer runs are merged; listing too few would be wrong.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SLOT_PLACE = {
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A variable as merging sees it: repetition bounds, and the variables ordered before it, as bits."""
+    """What merging must know of a variable: its repetition bounds, and the variables before it, as bits."""
 
     group: bool
     minimum: int
@@ -34,7 +34,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A condition as merging sees it: its instructions, and masks of its variables."""
+    """What merging must know of a condition: its instructions, and masks of its variables."""
 
     code: Code
     needs: int
@@ -54,7 +54,7 @@ def needed_values(
     """Return the rows of the merge table for a state, or None if its runs are never merged.
 
     ``bound`` and ``closed`` are the masks of the state's variables; ``accumulators`` come with the
-    number of their variable; ``points`` says that no event lasts.
+    number of their variable; ``points`` says that all events are points in time.
     """
     rows: list[list[int]] = []
     for condition in conditions:
@@ -85,7 +85,7 @@ def _place(variable: int, item: int) -> int:
 def _loaded(
     condition: Pending, variables: list[Bounds], accumulators: list[tuple[int, Accumulator]], bound: int
 ) -> Iterator[list[int]]:
-    """Yield what the instructions of a condition take from bound variables."""
+    """Yield the values of bound variables that the instructions of a condition load."""
     for operation, *operands in condition.code:
         if operation in _LOADS:
             loads = [(_LOADS[operation], operands[0], operands[1])]
@@ -129,9 +129,9 @@ def _accumulated(
 
 
 def _ordered(variables: list[Bounds], bound: int, closed: int, *, points: bool) -> Iterator[list[int]]:
-    """Yield what order and repetition bounds still ask of bound variables.
+    """Yield the values of bound variables that order and repetition bounds still depend on.
 
-    Of points any later one may extend a group: it is after the last element, or simultaneous.
+    Any later point may extend a group: it is after the last element, or simultaneous with it.
     """
     for v, variable in enumerate(variables):
         started = bound >> v & 1

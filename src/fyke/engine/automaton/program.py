@@ -1,9 +1,10 @@
-"""The automaton of an alternative: states on demand, added to its conditions and absences.
+"""The automaton of an alternative: its compiled conditions and absences, and states built on demand.
 
 A state is a downward-closed set of variables ([S] Def. 4.1; for a chain [N]'s states), refined by the
-groups that hold their maximum.  :meth:`AutomatonProgram.expand` builds a state's transitions when a run
-first needs them, so that a set of n variables does not cost 2ⁿ states up front.  States are numbered as
-they are reached: what a run keeps between two calls is the pair of sets, never the number.
+groups that have their maximum number of events.  :meth:`AutomatonProgram.expand` builds a state's
+transitions when a run first needs them, so that a set of n variables does not cost 2ⁿ states up front.
+States are numbered as they are reached, so what a run keeps between two calls is the two sets, never the
+number.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _STRATEGY = {
 class AutomatonProgram(Program):
     """A program with states, whose tables grow as runs reach new ones.
 
-    ``prunes``: only matches that do not overlap are wanted, and one that is found is one that is kept.
+    ``prunes``: the output wants matches that do not overlap, and is sure to keep each match that is found.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class AutomatonProgram(Program):
     def _prunes(self) -> bool:
         """Say whether a match ends all runs of its partition.
 
-        It does where matches are reported as they end, which greedy does not do while a group is open.
+        It does if matches are reported as they end, which greedy does not do while a group is open.
         """
         greedy_waits = self.settings.strategy is Strategy.GREEDY and self.trailing_group
         return self.prunes and not self.absence_rows and not greedy_waits
@@ -117,7 +118,7 @@ class AutomatonProgram(Program):
         return not (settings.strategy is Strategy.GREEDY and self.trailing_group)
 
     def _merged(self, bound: int, closed: int) -> tuple[int, int]:
-        """Append what runs of a state must agree in; return its stretch of the merge table."""
+        """Append the values that runs of a state must agree on; return their range in the merge table."""
         first = len(self.merge_rows)
         if not self.merges:
             return -1, -1
@@ -188,7 +189,7 @@ class AutomatonProgram(Program):
     def _checks(
         self, v: int, extends: bool, bound: int, closed: int, closed_after: int, already: int | None = None
     ) -> tuple[int, int]:
-        """Append the conditions that binding ``v`` decides; return their stretch of the check table."""
+        """Append the conditions that binding ``v`` decides; return their range in the check table."""
         bit, first = 1 << v, len(self.check_rows)
         for placed in self.placed:
             after = placed.needs & ~(bound | bit) == 0 and placed.whole & ~closed_after == 0
@@ -226,9 +227,9 @@ class AutomatonProgram(Program):
         return [len(rows) for _, _, rows in self._growing()]
 
     def add_state(self, state: int, program: Array, packed: list[int], written: list[int]) -> bool:
-        """Write a state that was built, and what has come with it, into a program.
+        """Write a new state, and the rows that came with it, into a packed program.
 
-        It was laid out when the tables had the sizes ``packed``, and has their rows up to ``written``.
+        The program was packed when the tables had the sizes ``packed``, and has their rows up to ``written``.
         Say whether there was room.
         """
         growing = self._growing()

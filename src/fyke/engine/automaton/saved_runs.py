@@ -1,4 +1,4 @@
-"""The runs an automaton keeps between two calls, in terms of the pattern and not of one process."""
+"""The runs that an automaton keeps between two calls, in terms of the pattern and not of one process."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class SavedRuns:
     Attributes
     ----------
     states
-        The states they are in, a row each: the set of bound variables, and that of full groups, as bits.
+        The states of the runs, one row each: the set of bound variables and the set of full groups, as bits.
     integers, floats
-        A run a row, as the kernels have them, but for the state: that is a row of ``states``.
+        One row per run, as in the kernels, except that the state is the number of a row of ``states``.
     nodes
-        The buffer of bindings ([N] 5.1); predecessors stand before their successors.
+        The buffer of bindings ([N] 5.1); predecessors come before their successors.
 
-    Positions are numbers of the rows kept with the state.
+    Positions are row numbers among the rows that the state keeps.
     """
 
     states: Array
@@ -39,7 +39,7 @@ class SavedRuns:
 
 
 def no_runs(program: AutomatonProgram) -> SavedRuns:
-    """Return what there is before the first event."""
+    """Return the runs before the first event: none."""
     return SavedRuns(
         np.zeros((0, 2), np.int64),
         np.zeros((0, program.run_integers), np.int64),
@@ -49,7 +49,7 @@ def no_runs(program: AutomatonProgram) -> SavedRuns:
 
 
 def save_runs(program: AutomatonProgram, integers: Array, floats: Array, nodes: Array) -> SavedRuns:
-    """Take over the runs that a kernel has saved: numbers of states become sets of variables."""
+    """Return the runs that a kernel has saved; the numbers of their states become sets of variables."""
     numbers, rows = np.unique(integers[:, L.RUN_STATE], return_inverse=True)
     keys = [program.state_keys[number] for number in numbers.tolist()]
     integers[:, L.RUN_STATE] = rows.reshape(-1)
@@ -58,7 +58,7 @@ def save_runs(program: AutomatonProgram, integers: Array, floats: Array, nodes: 
 
 
 def numbered_states(program: AutomatonProgram, runs: SavedRuns) -> Array:
-    """Return the integers of runs with the numbers their states have in this process."""
+    """Return the integers of runs, with states as they are numbered in this process."""
     numbers = np.array([program.state_of(bound, full) for bound, full in runs.states.tolist()], np.int64)
     integers = runs.integers.copy()
     if len(integers):
@@ -109,7 +109,7 @@ def split_runs(runs: SavedRuns, part_of: Array, parts: int) -> list[SavedRuns]:
 
 
 def _parts_of_nodes(nodes: Array, part_of: Array) -> Array:
-    """Return the part of each node: that of its event; of a union, that of what it joins."""
+    """Return the part of each node: that of its event, or for a union that of the nodes it joins."""
     origin = np.arange(len(nodes))
     unions = nodes[:, L.NODE_EVENT] == L.UNION
     origin[unions] = nodes[unions, L.NODE_PREVIOUS]
@@ -128,7 +128,7 @@ def _redirect(nodes: Array, integers: Array, places: Array) -> None:
 
 
 def merge_runs(program: AutomatonProgram, parts: Sequence[SavedRuns]) -> SavedRuns:
-    """Return the runs of several parts, whose rows have been moved to where they stand together."""
+    """Return the runs of several parts as one; their positions are already among the merged rows."""
     if not parts:
         return no_runs(program)
     moved, states, nodes = [], 0, 0
@@ -143,12 +143,12 @@ def merge_runs(program: AutomatonProgram, parts: Sequence[SavedRuns]) -> SavedRu
 
 
 def check_runs(program: AutomatonProgram, runs: SavedRuns, rows: int) -> None:
-    """Refuse runs that a kernel must not read: it checks no bounds.
+    """Refuse runs that a kernel must not read, since kernels check no bounds.
 
     Raises
     ------
     StateError
-        If a position, a node, a variable or a state is none of this program and these rows.
+        If a position, a node, a variable or a state does not belong to this program and these rows.
     """
     widths = (2, program.run_integers, program.run_floats, L.NODE_SIZE)
     arrays = (runs.states, runs.integers, runs.floats, runs.nodes)
@@ -180,7 +180,7 @@ def _is_state(program: AutomatonProgram, bound: int, full: int) -> bool:
 
 
 def _counts_fit(program: AutomatonProgram, runs: SavedRuns) -> bool:
-    """Say whether runs have elements of just the variables that their state has bound."""
+    """Say whether runs have elements of exactly the variables that their state has bound."""
     bound = runs.states[runs.integers[:, L.RUN_STATE], 0]
     for v in range(program.positives):
         counts = runs.integers[:, L.RUN_VARIABLES + v * L.RUN_VARIABLE_SIZE + L.RUN_COUNT]
@@ -190,7 +190,7 @@ def _counts_fit(program: AutomatonProgram, runs: SavedRuns) -> bool:
 
 
 def _nodes_are_sound(program: AutomatonProgram, nodes: Array, rows: int) -> bool:
-    """Say whether nodes lead to earlier ones, and know how deep their longest history is."""
+    """Say whether nodes lead only to earlier ones, and their depths are right."""
     numbers = np.arange(len(nodes))
     event, previous, other = nodes[:, L.NODE_EVENT], nodes[:, L.NODE_PREVIOUS], nodes[:, L.NODE_VARIABLE]
     union = event == L.UNION

@@ -1,4 +1,4 @@
-"""The automaton behind the interface of engines: a call of the kernel for each alternative."""
+"""The automaton as a searcher: one call of the kernel for each alternative."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AutomatonMemory = tuple[SavedRuns, ...]  # the live runs, by alternative
 
 
 class AutomatonSearcher:
-    """Runs that read events in processing order ([N] 5, [S] 4); it remembers them from call to call."""
+    """Searches with runs that read events in processing order ([N] 5, [S] 4); these are its memory."""
 
     def __init__(self, compiled: CompiledQuery) -> None:
         self.compiled, self.plan = compiled, compiled.plan
@@ -44,11 +44,11 @@ class AutomatonSearcher:
         self.compresses = self._compresses()
 
     def _compresses(self) -> bool:
-        """Say whether matches leave the search as graphs: where nothing picks among them afterwards."""
+        """Say whether matches leave the search as graphs: only if nothing chooses among them afterwards."""
         program = self.programs[0]
         picks = self.plan.strategy is Strategy.ROBUST and program.search != "robust"
         alone = len(self.programs) == 1 and not program.absence_rows
-        return self.plan.output == "compressed" and alone and not picks
+        return self.plan.format.shared and alone and not picks
 
     def read(self, feed: Feed, memory: AutomatonMemory, clock: Clock) -> Reading:
         """Find the matches that runs complete, alternative by alternative."""
@@ -79,7 +79,7 @@ class AutomatonSearcher:
         return any(program.search != "breadth_first" for program in self.programs)
 
     def chunks(self, feed: Feed) -> Iterator[MatchSet] | None:
-        """Return None: runs find their matches in the order of their ends, all in one call."""
+        """Return None: runs find all matches in one call, in the order of their ends."""
         return None
 
     def decided_early(self, alternative: int) -> Sequence[int]:
@@ -126,7 +126,7 @@ class AutomatonSearcher:
         )
 
     def load(self, dump: Dump, rows: int) -> AutomatonMemory:
-        """Return the runs of a dump, if they are of these programs and rows."""
+        """Return the runs of a dump, if they fit these programs and rows."""
         memory, left = [], dict(dump.arrays)
         for number, program in enumerate(self.programs):
             names = [f"{name}_{number}" for name in _ARRAYS]
@@ -146,12 +146,13 @@ class AutomatonSearcher:
 
 
 def _prunes(plan: Plan) -> bool:
-    """Say whether, of non-overlapping matches, one that is found is always one that is kept.
+    """Say whether ``non_overlap`` is sure to keep every match that is found.
 
-    Then it ends all runs of its partition ([N] 5.2.1).  Events that last may begin before it, and a
-    match of another alternative, or of another part of the partition, may come before it.
+    Then a match ends all runs of its partition ([N] 5.2.1).  It is not sure if events last, because one may
+    begin before the match, nor if a match of another alternative, or of another part of the partition, may
+    come before it.
     """
     alone = len(plan.alternatives) == 1 and plan.split == plan.partition
     alone &= plan.reads_apart or not plan.partition
     certain = plan.strategy is not Strategy.ROBUST
-    return plan.output == "non_overlap" and alone and certain and plan.schema.points
+    return plan.format.apart and alone and certain and plan.schema.points

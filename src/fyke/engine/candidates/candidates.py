@@ -1,4 +1,4 @@
-"""Rows to candidates: of each role the rows that can play it, in order."""
+"""Rows to candidates: the rows that can play each role, in order."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fyke.engine.kernels.candidates.candidates import list_candidates
 
 @dataclass(slots=True)
 class Candidates:
-    """The rows that can play each role, sorted: what all alternatives share.
+    """The rows that can play each role, sorted; all alternatives share them.
 
-    ``starts`` says where the candidates of a role bit begin in ``positions``; row k of ``ranks`` is how
-    many of them are in front of each row.
+    ``starts`` says where the candidates of a role bit begin in ``positions``; row k of ``ranks`` says how
+    many of them come before each row.
     """
 
     data: Data

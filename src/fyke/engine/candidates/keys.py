@@ -1,4 +1,4 @@
-"""Attributes as keys: integers that compare as the attributes do, null the smallest of them."""
+"""Attributes as keys: integers that compare as the attributes do, with null as the smallest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALL_ROWS = -1
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """The keys of a column, "i" or "f" by ``store``, for candidates of a role, or for :data:`ALL_ROWS`."""
+    """A column of keys, for the candidates of a role or for :data:`ALL_ROWS`; ``store`` is "i" or "f"."""
 
     role: int
     store: str
@@ -25,7 +25,7 @@ class KeyColumn:
 
 @dataclass(slots=True)
 class Keys:
-    """The keys that comparisons need, one column after the other in one array; made when asked for."""
+    """The keys that comparisons need, in one array, column after column; each is made on demand."""
 
     candidates: Candidates
     places: dict[KeyColumn, int] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Keys:
             gather_integers(self._whole()[number], data.valid_i[number], positions, keys)
 
     def _whole(self) -> Array:
-        """Return the integer columns, as ranks if the smallest integer, which stands for null, is a value."""
+        """Return the integer columns; as ranks if they hold the smallest integer, which stands for null."""
         if self._integers is None:
             columns = self.candidates.data.cols_i
             if columns.size and int(columns.min()) == L.NULL_KEY:

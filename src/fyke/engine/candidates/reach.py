@@ -10,7 +10,7 @@ from fyke.engine.kernels.candidates.reach import measure_reach
 
 
 def find_reach(data: Data, segments: Array, kind: int, window: int, points: bool) -> tuple[Array, bool]:
-    """Return how far every row reaches (``kernels/candidates/reach.py``), and whether none are tied."""
+    """Return how far every row reaches (``kernels/candidates/reach.py``), and whether all times differ."""
     rows = data.events.shape[1]
     ranks = data.events[L.EVENT_LOW]
     distinct = bool(points and rows > 0 and ranks[-1] - ranks[0] == rows - 1)  # they number runs of ties

@@ -1,4 +1,4 @@
-"""A program and events to the arrays that every kernel with conditions works on."""
+"""A program and its events to the arrays that every kernel with conditions reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fyke.engine.kernels.conditions.arena import condition_scratch
 def condition_arrays(
     program: Program, code: Array, constants: Array, data: Data, longest: int
 ) -> dict[str, Array]:
-    """Return the fields of a ``ConditionArena``; ``longest`` is the most events of one substitution."""
+    """Return the fields of a ``ConditionArena``; ``longest`` is the most events that one match can bind."""
     scratch = condition_scratch(
         len(program.everything),
         program.compiler.depth + 1,

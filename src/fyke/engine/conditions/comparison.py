@@ -1,4 +1,4 @@
-"""Conditions that compare one attribute of two events: found in the compiled form, decided on keys."""
+"""Conditions that compare an attribute of one event with one of another, recognised in compiled form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STORES = {L.COMPARE_LOADS_I: "i", L.COMPARE_LOADS_F: "f"}
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One side of a comparison: which element of a variable, by number, and which column of it."""
+    """One side of a comparison: the number of a variable, which of its elements, and which column."""
 
     variable: int
     slot: int
@@ -39,7 +39,7 @@ class Comparison:
 
 
 def comparison_of(code: Code) -> Comparison | None:
-    """Return a compiled condition as a comparison, if it is nothing else."""
+    """Return a compiled condition as a comparison, or None if it is anything else."""
     if len(code) != 1 or code[0][0] not in _STORES:
         return None
     operation, left, left_slot, right, right_slot, operator = code[0]
@@ -49,5 +49,5 @@ def comparison_of(code: Code) -> Comparison | None:
 
 
 def cheapest_first(operator: int) -> tuple[bool, bool]:
-    """Return the place of a comparison among others: equalities leave least, inequalities most."""
+    """Return a sort key that puts equalities, which leave fewest candidates, first and inequalities last."""
     return operator != EQUAL, operator == UNEQUAL

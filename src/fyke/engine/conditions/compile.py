@@ -1,7 +1,7 @@
 """Conditions to instructions of the kernels' stack machine, typed at compile time.
 
 Values live on one of two stacks: integers (numbers, truth, ticks of time, ranks of strings, scaled
-decimals) or floats.  Where an operator mixes them, a conversion is inserted behind the operand.
+decimals) or floats.  Where an operator mixes them, a conversion is inserted after the operand.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ColumnUse:
 
 @dataclass(slots=True)
 class Accumulator:
-    """An aggregate kept up to date in every run: its kind, column and places in the run."""
+    """An aggregate that every run keeps up to date: its kind, its column, and its places in the run."""
 
     kind: int
     column: int
@@ -368,7 +368,7 @@ class Compiler:
         return self.accumulators.setdefault(key, Accumulator(kind, column, typed))
 
     def place_accumulators(self, first_integer: int) -> tuple[int, int]:
-        """Give every accumulator its places in a run; return how many integers and floats they take."""
+        """Give every accumulator its places in a run; return how many integers and floats they need."""
         integers, floats = first_integer, 0
         for acc in self.accumulators.values():
             acc.slot, acc.floats = integers, floats

@@ -1,6 +1,6 @@
-"""One OR-free alternative to a program for the kernels: conditions, absences and aggregates as integers.
+"""An alternative to a program for the kernels: its conditions, absences and aggregates as integers.
 
-It is what all engines share; the automaton adds states to it (``automaton/program.py``).
+All engines share it; the automaton adds states to it (``automaton/program.py``).
 """
 
 from __future__ import annotations
@@ -113,14 +113,14 @@ class Program:
             self._absences(absence.absences, row)
 
     def _staged(self, placed: Placed) -> list[int]:
-        """Return the check of an absence's condition: due when its last variable grows, or is closed."""
+        """Return the check of an absence's condition, due when its last variable grows or is closed."""
         return [placed.number, 2 * (placed.needs.bit_length() - 1) + int(placed.whole != 0)]
 
     def _enough(self, absence: Absence) -> dict[str, int]:
-        """Return the groups of an absence of which no more than the minimum need be looked for.
+        """Return the groups of an absence for which finding the minimum number of events is enough.
 
-        Without that minimum nothing can be there, and what more would be there forbids no less:
-        unless a condition looks at the whole group, or a nested absence at what is between.
+        If the minimum cannot be found, the absence holds; if it can, more events change nothing.  This is so
+        unless a condition looks at the whole group, or a nested absence looks at what lies between.
         """
         whole = frozenset[str]().union(*(condition.whole for condition in absence.conditions))
         few = [

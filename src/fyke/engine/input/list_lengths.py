@@ -1,4 +1,4 @@
-"""Lists that ``corr`` compares must be of one length: checked once a call, before any kernel runs."""
+"""Checks once per call, before any kernel runs, that lists compared by ``corr`` have one length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaving out rows that are too far from any event a match must have ([L] 4; see fyke.plan.anchors)."""
+"""Leaves out rows that are too far from every event that a match must have ([L] 4; see fyke.plan.anchors)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from fyke.engine.kernels.input.near_anchors import count_roles, list_near, mark_
 from fyke.plan.anchors import Anchor, Anchors
 
 _NEAR = 2**61  # between times and windows below it no difference overflows
-_FULL = 1.5  # windows of anchors per stretch of time from which on few rows would be left out
+_FULL = 1.5  # if the windows of anchors cover more of the stream than this, few rows would be left out
 
 
 def near_anchors(ends: Array, roles: Array, anchors: Anchors) -> Array | None:
-    """Return which of some rows, given their times and roles, are within a window of rare anchors.
+    """Return which rows, given their times and roles, are within a window of a rare anchor.
 
-    None where times do not rise, or where it would not pay.
+    None if times do not rise, or if it would not pay.
     """
     if len(ends) == 0 or anchors.window >= _NEAR or not bool((ends[1:] >= ends[:-1]).all()):
         return None
@@ -34,7 +34,7 @@ def near_anchors(ends: Array, roles: Array, anchors: Anchors) -> Array | None:
 
 
 def _rarest(roles: Array, anchors: tuple[Anchor, ...]) -> tuple[Anchor, int]:
-    """Return the anchor that fewest rows can be, and how many can."""
+    """Return the anchor with the fewest candidates, and their number."""
     counts = np.zeros(len(anchors), np.int64)
     count_roles(roles, np.array([each.role for each in anchors], np.int64), counts)
     best = int(counts.argmin())

@@ -146,7 +146,7 @@ def _break_ties(table: pa.Table, permutation: Array, group: Array, schema: Event
 
 
 def _tie_ranks(table: pa.Table, permutation: Array, group: Array, schema: EventSchema) -> Array:
-    """Number the rows so that of two simultaneous ones the lower rank is before, if a tie-breaker says so."""
+    """Return ranks by which simultaneous rows are before one another, if a tie-breaker orders them."""
     for name in schema.tie_breaker:
         tied = _tied(group)
         if len(tied) == 0:
@@ -158,7 +158,7 @@ def _tie_ranks(table: pa.Table, permutation: Array, group: Array, schema: EventS
 
 
 def sort_keys(column: pa.ChunkedArray) -> Array:
-    """Return integers in the order Spark sorts the values: nulls first, NaN last, strings by their bytes."""
+    """Return integers that sort as Spark sorts the values: nulls first, NaN last, strings by their bytes."""
     values = one_array(column)
     if isinstance(values, pa.DictionaryArray):
         values = values.dictionary_decode()

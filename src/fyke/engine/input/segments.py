@@ -1,4 +1,4 @@
-"""Partitions of ordered rows as the kernels read them: what is new, what is complete, what is tied."""
+"""The partitions of ordered rows as segments: what is new, what is complete, what is tied."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fyke.engine.kernels.arrays import Array
 
 
 def number_events(ordered: Ordered, places: Array, read: Array, index: Array) -> None:
-    """Go on numbering the events of a partition where earlier, dropped rows left off.
+    """Continue the numbering of a partition's events where rows dropped earlier left off.
 
-    ``read`` and ``index`` are of the rows kept, whose ``places`` come first.
+    ``read`` and ``index`` are those of the kept rows, whose ``places`` come first.
     """
     numbers, codes = ordered.events[L.EVENT_INDEX], ordered.events[L.EVENT_SEGMENT]
     offset = np.zeros(int(codes.max(initial=0)) + 2, np.int64)
@@ -23,7 +23,7 @@ def number_events(ordered: Ordered, places: Array, read: Array, index: Array) ->
 
 
 def find_segments(ordered: Ordered, read: Array, watermark: int | None) -> Array:
-    """Return the kernel's table of segments: first row, first unread row, end of what is complete."""
+    """Return the segments for the kernels: first row, first unread row, end of the complete rows."""
     starts, ends = ordered.segments[:-1], ordered.segments[1:]
     segments = np.zeros((len(starts), 5), np.int64)
     segments[:, 0] = starts
@@ -39,7 +39,7 @@ def find_segments(ordered: Ordered, read: Array, watermark: int | None) -> Array
 
 
 def count_tied_rows(ordered: Ordered, begins: Array, ends: Array) -> int:
-    """Count the relevant rows read now that share their time with another one of their partition."""
+    """Count the relevant rows read now that share their time with another row of their partition."""
     times_now = ordered.events[L.EVENT_END]
     if bool((times_now[1:] != times_now[:-1]).all()):
         return 0

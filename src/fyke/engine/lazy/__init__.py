@@ -1,1 +1,1 @@
-"""The engines that store events and bind the rarest first ([L])."""
+"""The lazy engines: they store events and bind the rarest first ([L])."""

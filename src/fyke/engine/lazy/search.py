@@ -1,4 +1,4 @@
-"""Host side of the lazy engines: evaluation order, one call of the kernel, room, limits ([L] 4, 5, 7)."""
+"""Host side of the lazy kernel: chooses the order, gives it room, raises limits ([L] 4, 5, 7)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from fyke.plan.counting import unbounded_groups
 
 _LEVELS, _BINDINGS = 64, 1 << 18
 _FITS = 256  # candidates that are looked at together
-_SLICE_WINDOWS = 16  # of a tree: a slice costs one window that is looked at twice
+_SLICE_WINDOWS = 16  # windows per slice of a tree search; each slice looks at one window twice
 
 
 class LazySearch:
@@ -110,7 +110,7 @@ class LazySearch:
         return self.compiler.chain(number, order)
 
     def _window_share(self, reach: Array) -> float:
-        """Return which part of the stream a window holds, from a few rows."""
+        """Return the share of the stream that a window holds, estimated from a few rows."""
         rows = reach.shape[1] - 1
         if rows == 0:
             return 0.0
@@ -164,7 +164,7 @@ class LazyCall:
         self.subset_f = np.zeros((max(1, 6 * self.tallies), width), np.float64)
 
     def _absence_scratch(self, programs: Sequence[Program]) -> dict[str, Array]:
-        """Return the stack of a search for absences: room for the bound events, and for all as added ones."""
+        """Return the stack of a search for absences: room for the bound events and all that may be added."""
         variables = max((len(each.everything) for each in programs), default=0)
         most = 3 * variables + 4 + self.data.events.shape[1] if programs else 1
         return {
@@ -179,7 +179,7 @@ class LazyCall:
         return Arenas([ConditionArena(**condition_arrays(*each, self.data, longest)) for each in packed])
 
     def _begin_accumulators(self) -> None:
-        """Empty the accumulators at the foot of the stack: of nothing there is no least, and no greatest."""
+        """Empty the accumulators at the bottom of the stack: there is no least and no greatest value yet."""
         for acc in self.program.compiler.accumulators.values():
             if acc.kind in (L.ACC_MIN, L.ACC_MAX):
                 self.kept_i[0, acc.slot] = -1

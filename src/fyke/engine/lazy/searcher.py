@@ -1,4 +1,4 @@
-"""The lazy engines behind the interface of engines: events into matches, or into a tally of them."""
+"""The lazy engines as a searcher: events into matches, or into a tally of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fyke.plan.counting import Counting, may_repeat
 
 
 class LazySearcher(RemembersNothing):
-    """Chains and trees that bind rare events first ([L]); the rows of the last windows are all they need."""
+    """Binds rare events first, by a chain or a tree ([L]); it needs only the rows of the last windows."""
 
     def __init__(self, compiled: CompiledQuery) -> None:
         plan = compiled.plan
@@ -35,7 +35,7 @@ class LazySearcher(RemembersNothing):
         self.tallied = isinstance(counting, Counting)
         self.tally = Tally(plan) if isinstance(counting, Counting) and not counting.chunks else None
         repeats = any(may_repeat(*pair) for pair in itertools.combinations(plan.alternatives, 2))
-        self.alone = plan.output == "all" and not repeats
+        self.alone = plan.format.independent and not repeats
 
     def decided_early(self, alternative: int) -> Sequence[int]:
         """Return the absences that are checked while variables are bound ([L] 4.4.2)."""
@@ -59,11 +59,11 @@ class LazySearcher(RemembersNothing):
         return Reading(concat(found), memory, tally=self.tally.rows(heads, values.typed, *counted))
 
     def chunks(self, feed: Feed) -> Iterator[MatchSet] | None:
-        """Yield matches as they are found, where none is tallied, dropped or repeated."""
+        """Yield matches as they are found, if none of them may be tallied, dropped or repeated."""
         return self._counted(self.search.call(feed), feed) if self.tally is None and self.alone else None
 
     def _counted(self, call: LazyCall, feed: Feed) -> Iterator[MatchSet]:
-        """Yield the chunks of a search; raise when a partition has more matches than it may have.
+        """Yield the chunks of a search; raise when a partition has more matches than the limit.
 
         Matches that are only tallied are not kept, so their number has no limit.
         """
@@ -79,7 +79,7 @@ class LazySearcher(RemembersNothing):
 
 
 def _by_partition(chunk: MatchSet, codes: Array) -> Iterator[tuple[int, int]]:
-    """Yield each partition of a chunk, one after the other, and how many matches it has there."""
+    """Yield each partition in a chunk, and how many matches it has there."""
     first, last = (int(codes[chunk.positions[chunk.offsets[m]]]) for m in (0, -2))
     if first == last:
         yield first, len(chunk)

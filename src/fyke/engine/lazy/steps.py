@@ -1,10 +1,10 @@
-"""Alternatives to the steps of a lazy search: which variable next, and what is decided when it is bound.
+"""Alternatives to the steps of a lazy search: which variable is next, and what is decided when it is bound.
 
 A chain binds the variables of an alternative in a given order ([L] 4); chains of several alternatives
-that begin alike share their first steps ([L] 5).  A tree leaves the order open ([L] 7): its steps say
-for every variable what could be decided, and the kernel looks at what is bound.  Groups come last
-([L] 4.5).  An absence between bound events is checked as soon as they, and all that its conditions
-mention, are bound ([L] 4.4.2): one event by its candidates, several by a search of their own.
+that begin alike share their first steps ([L] 5).  A tree leaves the order open ([L] 7): its steps list
+for every variable what could be decided, and the kernel checks what is bound.  Groups come last
+([L] 4.5).  An absence between bound events is checked as soon as these events, and all that its conditions
+mention, are bound ([L] 4.4.2): one event among its candidates, several by a search of their own.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class AbsentEvent:
 
 @dataclass(frozen=True, slots=True)
 class AbsentEvents:
-    """An absence of several events between bound ones, a row in the program of its alternative.
+    """An absence of several events between bound ones, as a row in the program of its alternative.
 
-    ``numbers`` are those of that program for the variables of the merged one.  Two are equal if they
-    mean the same (``meaning``: the absence, its order, its roles), whosever program they are in.
+    ``numbers`` maps the variables of the merged program to those of that program.  Two absences are equal
+    if they mean the same (``meaning``: the absence, its order, its roles), whichever program they are in.
     """
 
     arena: int = field(compare=False)
@@ -317,7 +317,7 @@ class LazyCompiler:
 
 
 def share(chains: Sequence[Sequence[Step]], *, groups: bool = True) -> list[Node]:
-    """Return the chains of all alternatives as trees in which equal beginnings are one ([L] 5).
+    """Return the chains of all alternatives as trees that share equal beginnings ([L] 5).
 
     Without ``groups`` no two alternatives share the step of a group.
     """

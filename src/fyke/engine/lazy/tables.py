@@ -13,14 +13,14 @@ from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.lazy.steps import AbsentEvent, AbsentEvents, KeyComparison, Node, Step, Test
 
-_INDEX_FROM = 64  # candidates in a window from which on building an index of an equality pays
+_INDEX_FROM = 64  # with at least this many candidates in a window, an index of an equality pays
 
 
 @dataclass(slots=True)
 class Indexes:
     """Indexes of equalities: the candidates of a variable by the keys of a column.
 
-    ``window_share`` is the part of the stream that a window holds: few candidates are not worth an index.
+    ``window_share`` is the share of the stream that a window holds: few candidates are not worth an index.
     """
 
     keys: Keys
@@ -31,7 +31,7 @@ class Indexes:
     _length: int = 0
 
     def of(self, compared: KeyComparison) -> int:
-        """Return the index of an equality, -1 where windows hold so few candidates that none pays."""
+        """Return the index of an equality, or -1 if windows hold too few candidates for one to pay."""
         in_window = self.keys.candidates.counts[compared.new.role] * self.window_share
         if compared.operator != EQUAL or in_window < _INDEX_FROM:
             return -1
@@ -137,7 +137,7 @@ class PlanTables:
         return row
 
     def _link(self, row: list[int], head: int) -> None:
-        """Let the step of a group, the last one laid out, be the next behind those from ``head`` on."""
+        """Link the step of a group, the last one laid out, after the steps from ``head`` on."""
         place = len(self.steps) - 1
         row[Z.STEP_FIRST_GROUP] = head
         last = head

@@ -1,4 +1,4 @@
-"""Tallies: what a search has counted, partition by partition, as rows that add up to the result."""
+"""Tallies: the counts of a search for each partition, as rows that add up to the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOO_LARGE = 2.0**63
 
 @dataclass(frozen=True, slots=True)
 class TallyArrays:
-    """What the kernel needs to tally: the functions, and a row of values of all events for each."""
+    """What the kernel needs to tally: the functions, and for each a row with its value for every event."""
 
     subsets: bool
     wanted: tuple[tuple[str, Value], ...]
@@ -43,7 +43,7 @@ class TallyArrays:
 
 
 class Tally:
-    """Makes rows of what was counted: the partition attributes and the columns of aggregates."""
+    """Turns counts into rows: the partition attributes and the columns of aggregates."""
 
     def __init__(self, plan: Plan) -> None:
         assert isinstance(plan.counting, Counting)
@@ -113,7 +113,7 @@ class Tally:
 
 
 def _unwrapped(totals: Array, reals: Array, valid: Array) -> pa.Array:
-    """Return sums that were added modulo 2⁶⁴ as what they are; the floats beside them tell how large."""
+    """Return the true values of sums that were added modulo 2⁶⁴; the floats beside them tell their size."""
     exact: list[Decimal | None] = []
     for total, real, some in zip(totals.tolist(), reals.tolist(), valid.tolist(), strict=True):
         exact.append(Decimal(total + (round((real - total) / 2.0**64) << 64)) if some else None)
@@ -121,7 +121,7 @@ def _unwrapped(totals: Array, reals: Array, valid: Array) -> pa.Array:
 
 
 def _check_sums(value: Value, numbers: Array) -> None:
-    """Refuse integers of which a group might hold so many that their sum is null."""
+    """Refuse integers so large that their sum over a group might leave 64 bits."""
     if float(np.abs(numbers).max(initial=0.0)) * len(numbers) >= _TOO_LARGE:
         raise InputError(
             f"{value.attribute} holds integers so large that their sum over a group may leave 64 bits",

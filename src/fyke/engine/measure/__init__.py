@@ -1,1 +1,1 @@
-"""What the events are like, and what a call has done."""
+"""Measuring: statistics of the events, and clocks."""

@@ -1,4 +1,4 @@
-"""Seconds per phase of a call.  Clocks differ from run to run: nothing but ``metrics`` looks at them."""
+"""Seconds per phase of a call.  They differ from run to run, and only ``metrics`` reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run has seen of its events: the statistics of stretches spread over all that it has read."""
+"""Statistics of the events a run has read, from stretches spread over all of them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _WAITING = 4 * _STRETCHES
 
 
 class RunObserver:
-    """Observes a run of one engine: takes some of the rows it reads, and measures them when asked to.
+    """Observes a run: samples the rows it reads, and measures the samples when asked to.
 
-    Pairs of events are drawn whatever else holds for them, so that the selectivities do not depend on the
-    plan that has run.  Of conditions that are no comparison of two events, a join tree tells how often it
-    found them to hold; the other engines do not count decisions by condition.
+    Pairs of events are drawn regardless of other conditions, so that the selectivities do not depend on the
+    plan that has run.  For conditions that do not compare two events, a join tree reports how often they
+    held; the other engines do not count decisions by condition.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -33,7 +33,7 @@ class RunObserver:
         self._waiting: list[tuple[pa.Table, bool, float]] = []  # rows, whether prepared, what windows miss
 
     def look(self, found: Found) -> None:
-        """Take stretches of the rows that a call of ``advance`` has read."""
+        """Sample stretches of the rows that a call of ``advance`` has read."""
         for text, (tried, held) in found.decided.items():
             before = self._decided.get(text, (0, 0))
             self._decided[text] = (before[0] + tried, before[1] + held)
@@ -50,9 +50,9 @@ class RunObserver:
             self._measure()
 
     def look_at_input(self, table: pa.Table) -> None:
-        """Take stretches of an input in order of time, for a run from which rows were kept ([L] 4).
+        """Sample stretches of an input in order of time, for a run that did not get all of its rows ([L] 4).
 
-        What is left of them is all near to rare events, and would make these look frequent.
+        The rows that it did get are all near rare events, and would make these look frequent.
         """
         ends = times(table.column(self.plan.schema.end))
         # Windows of a partition that reach beyond a stretch are not known as such: let there be few.
@@ -80,7 +80,7 @@ class RunObserver:
         self._waiting = []
 
     def _held(self, ends: Array, bounds: Array) -> int:
-        """Return how many rows a window holds at most, by a few of them, of partitions that end at bounds."""
+        """Return the most rows that a window holds, estimated from a few; partitions end at ``bounds``."""
         window, most = self.plan.window, 0
         for first in np.linspace(0, max(0, len(ends) - 1), min(_STRETCHES, len(ends))).astype(np.int64):
             end = int(bounds[np.searchsorted(bounds, first, "right")])
@@ -97,7 +97,7 @@ class RunObserver:
 
 
 def _stretches(rows: int, held: int, windows: int) -> list[tuple[int, int, float]]:
-    """Return stretches of some windows, spread over rows: first row, end, how many times too short."""
+    """Return stretches of a few windows, spread over the rows: first row, end, how many times too short."""
     if rows == 0:
         return []
     length = min(rows, max(_LEAST, min(windows * held, _MOST)))

@@ -1,4 +1,4 @@
-"""The first rows of a table to statistics, for plans that are made before anything runs."""
+"""The first rows of a table to statistics, for plans made before anything runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAMPLE_ROWS = 5_000
 
 
 class Measuring:
-    """The conditions of a plan, compiled to be measured; it holds no events, so threads may share it."""
+    """The conditions of a plan, compiled for measuring; it holds no events, so threads may share it."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -49,9 +49,9 @@ def measure_table(plan: Plan, table: pa.Table, measuring: Measuring | None = Non
 def measure_rows(
     plan: Plan, rows: pa.Table, most: float = 1.0, measuring: Measuring | None = None
 ) -> Statistics:
-    """Return the statistics of prepared rows, which are all rows of some stretch of time.
+    """Return the statistics of prepared rows, which are all relevant rows of some stretch of time.
 
-    Where a window is longer than that stretch, it holds more than they show: up to ``most`` times as much.
+    A window longer than that stretch holds more than they show, up to ``most`` times as much.
     """
     if rows.num_rows == 0:
         return Statistics()
@@ -59,7 +59,7 @@ def measure_rows(
 
 
 def measure_ordered(measuring: Measuring, ordered: Ordered, scale: float = 1.0) -> Statistics:
-    """Return the statistics of rows in order; a window holds ``scale`` times as much as they can show."""
+    """Return the statistics of ordered rows; a window holds ``scale`` times as much as they show."""
     plan, table = measuring.plan, ordered.table
     data, _ = measuring.compiled.encode(table, ordered.events, measuring.literals)
     segments = np.zeros((len(ordered.segments) - 1, 5), np.int64)
@@ -79,7 +79,7 @@ def measure_ordered(measuring: Measuring, ordered: Ordered, scale: float = 1.0) 
 
 
 def longer(plan: Plan, rows: pa.Table, most: float) -> float:
-    """Return how many times longer a window is than what the rows cover, at most ``most`` times."""
+    """Return how many times longer a window is than the time that the rows cover, at most ``most``."""
     if rows.num_rows < 2 or most <= 1:
         return 1.0
     if not plan.window.bounded:

@@ -17,13 +17,13 @@ from fyke.engine.kernels.candidates.pairs import draw_pairs
 from fyke.logical.normal_form import Alternative, Condition
 
 _PAIRS = 512
-_DRAWN = np.random.default_rng(2_026).random((2, _PAIRS))  # from 0 to 1: which candidate, and which other
+_DRAWN = np.random.default_rng(2_026).random((2, _PAIRS))  # choose candidates, and others
 _HOLDS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 
 
 @dataclass(slots=True)
 class Sample:
-    """Events in order, with what can be bound to which variable and what is in one window with what."""
+    """Ordered events, with the candidates of each variable and how far each event reaches."""
 
     data: Data
     candidates: Candidates
@@ -37,7 +37,7 @@ def in_windows(sample: Sample, bits: Sequence[int]) -> list[float]:
     rows = np.arange(sample.first, sample.end, max(1, (sample.end - sample.first) // 256))
     ends = sample.reach[L.REACH_END, rows]
     some = ends > rows
-    # The last windows reach beyond what is known: leave them out if others are left.
+    # The last windows reach beyond the known events: leave them out if there are others.
     whole = some & (ends < sample.end)
     chosen = whole if whole.any() else some
     if not chosen.any():
@@ -50,9 +50,9 @@ def in_windows(sample: Sample, bits: Sequence[int]) -> list[float]:
 def draw_selectivities(
     alternative: Alternative, program: Program, sample: Sample, texts: Mapping[Condition, str], keys: Keys
 ) -> dict[str, float]:
-    """Return how often comparisons of two events hold for pairs in order and window.
+    """Return how often comparisons of two events hold, for pairs that fit order and window.
 
-    Pairs are drawn whatever other conditions say, so that the result does not depend on the current plan.
+    Pairs are drawn regardless of other conditions, so that the result does not depend on the current plan.
     """
     found = {}
     for number, condition in enumerate(alternative.conditions):
@@ -72,13 +72,13 @@ def draw_selectivities(
                 keys.of(KeyColumn(ALL_ROWS, compared.store, side.column))[rows]
                 for side, rows in ((left, x), (right, y))
             )
-            # What has not been seen may still be: half a pair of it.
+            # What was never seen may still occur: count half a pair.
             found[texts[condition]] = max(float(_compare(a, b, compared.operator).mean()), 0.5 / len(x))
     return found
 
 
 def _draw(sample: Sample, role: int, other: int, order: int) -> tuple[Array, Array]:
-    """Return random pairs of candidates, the second one behind (1), in front of (-1) or around the first."""
+    """Return random pairs of candidates, the second after (1), before (-1) or around the first."""
     own = sample.candidates.of(role)
     own = own[np.searchsorted(own, sample.first) : np.searchsorted(own, sample.end)]
     theirs = sample.candidates.of(other)

@@ -1,1 +1,1 @@
-"""Matches to rows of the result."""
+"""Output: matches to rows of the result, their identifiers, and aggregates."""

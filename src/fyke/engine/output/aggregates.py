@@ -24,7 +24,7 @@ WHOLE = pa.decimal128(38, 0)  # sums of int64 values of up to 2⁶² matches
 
 
 def aggregate_rows(rows: pa.Table, partition: tuple[str, ...], output: Output) -> pa.Table:
-    """Return one row per value of the partition attributes (one row in all without them), of matches."""
+    """Aggregate matches into one row per value of the partition attributes, one row in all without them."""
     aggregates, items = split_aggregates(output)
     heads, owner = _owners(rows, partition)
     groups = len(heads) if partition else 1
@@ -38,7 +38,7 @@ def aggregate_rows(rows: pa.Table, partition: tuple[str, ...], output: Output) -
 def aggregate_tallies(
     rows: pa.Table, partition: tuple[str, ...], output: Output, whole: Collection[str]
 ) -> pa.Table:
-    """Return what :func:`aggregate_rows` does, from tallies; ``whole`` are the columns of whole sums."""
+    """Return what :func:`aggregate_rows` returns, from tallies; ``whole`` are the columns of exact sums."""
     aggregates, items = combine_tallies(output)
     heads, _ = _owners(rows, partition)
     groups = len(heads) if partition else 1
@@ -54,9 +54,9 @@ def aggregate_tallies(
 
 
 def tally_rows(rows: pa.Table, partition: tuple[str, ...], output: Output) -> pa.Table:
-    """Return the tallies of some matches, a row per value of the partition attributes.
+    """Return the tallies of some matches, one row per value of the partition attributes.
 
-    Sums of integers are exact: only that of all matches may turn out not to fit.
+    Sums of integers are exact: only the sum over all matches may turn out not to fit.
     """
     heads, owner = _owners(rows, partition)
     columns: dict[str, pa.Array] = {name: _taken(rows, name, heads) for name in partition}
@@ -125,7 +125,7 @@ def _finished(
 
 
 def grouped(function: str, values: pa.Array, owner: Array, groups: int) -> pa.Array:
-    """Aggregate ``values`` by owner, from 0 to ``groups``; an owner of nothing has null.
+    """Aggregate ``values`` by owner, from 0 to ``groups``; an owner without values gets null.
 
     For ``first`` and ``last`` the values of an owner stand together, in its order.
     """
@@ -145,7 +145,7 @@ def grouped(function: str, values: pa.Array, owner: Array, groups: int) -> pa.Ar
 
 
 def as_averaged(function: str, values: Column) -> Column:
-    """Return decimals as floats where the function makes floats of them."""
+    """Return decimals as floats, if the function gives floats."""
     averages = function in ("avg", "stddev") and pa.types.is_decimal(values.type)
     return values.cast(pa.float64()) if averages else values
 

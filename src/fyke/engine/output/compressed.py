@@ -233,8 +233,3 @@ class _Reader:
 
 def _ends(lists: pa.Array) -> Array:
     return np.cumsum(lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
-
-
-def builder_of(plan: Plan) -> ResultBuilder | CompressedBuilder:
-    """Return what builds the rows a plan's output asks for."""
-    return CompressedBuilder(plan) if plan.output == "compressed" else ResultBuilder(plan)

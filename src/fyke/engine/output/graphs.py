@@ -33,7 +33,7 @@ class GraphSet:
         return len(self.ends)
 
     def matches(self) -> int:
-        """Return the number of matches, as far as an integer can say."""
+        """Return the number of matches, or -1 if it does not fit an integer."""
         return -1 if bool((self.counts < 0).any()) else sum(map(int, self.counts))
 
 
@@ -113,7 +113,7 @@ def _shared(graphs: Sequence[Array]) -> tuple[Array, list[Array]]:
 
 
 def graphs_of(matches: MatchSet) -> GraphSet:
-    """Return matches as graphs in which those that begin alike share their begin."""
+    """Return matches as graphs in which matches that begin alike share their beginning."""
     if len(matches) == 0:
         return concat_graphs([])
     last = matches.positions[matches.offsets[1:] - 1]
@@ -137,7 +137,7 @@ def graphs_of(matches: MatchSet) -> GraphSet:
 
 
 def _by_row(nodes: Array, owners: Array, ends: Array, row: Array, last: Array) -> GraphSet:
-    """Put the nodes of each graph together, and name predecessors by their places in it."""
+    """Put the nodes of each graph together, and number predecessors by their places in it."""
     order = np.argsort(owners, kind="stable")
     node_ends = np.cumsum(np.bincount(owners, minlength=len(ends)))
     begins = np.concatenate(([0], node_ends[:-1]))

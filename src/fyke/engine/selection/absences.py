@@ -1,4 +1,4 @@
-"""Absences checked on whole matches: which are left to check, which comes first, the search ([L] 4.4.1)."""
+"""Checks absences on whole matches, those with the most frequent events first ([L] 4.4.1)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def without_absent(
     program: Program, absences: Array, matches: MatchSet, segments: Array, data: Data, ranks: dict[str, int],
     steps: int,
 ) -> Array:  # fmt: skip
-    """Say which matches no absence forbids; variables are numbered as the program does.
+    """Say which matches no absence rules out; variables are numbered as in the program.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def without_absent(
 
 
 def _by_frequency(absences: Array, program: Program, data: Data) -> Array:
-    """Return absences in descending frequency of their events: what is likeliest to be there is met first."""
+    """Return absences by descending frequency of their events: the likeliest to be violated comes first."""
     if len(absences) < 2:
         return absences
     roles = data.events[L.EVENT_ROLES]

@@ -1,4 +1,4 @@
-"""Which matches are certain: no event that may still come can rule them out, or come before them in order."""
+"""Which matches are certain: no later event can rule them out, or put another match before them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _BEGINNING = -(2**63)
 
 
 def can_be_ruled_out(plan: Plan, programs: Sequence[Program]) -> bool:
-    """Say whether a match can be ruled out by events after it.
+    """Say whether later events can rule out a match.
 
-    Of two alternatives that find one match, a greedy one may find it later.
+    If two greedy alternatives find the same match, one of them may find it later.
     """
     if plan.strategy is Strategy.ROBUST or (plan.strategy is Strategy.GREEDY and len(programs) > 1):
         return True
@@ -36,9 +36,9 @@ def can_be_ruled_out(plan: Plan, programs: Sequence[Program]) -> bool:
 
 
 def split_certain(matches: MatchSet, feed: Feed, window: Extent) -> tuple[MatchSet, MatchSet]:
-    """Part matches into those that are certain and those that later events may rule out.
+    """Split matches into those that are certain and those that later events may rule out.
 
-    Nothing later than a window behind its first event can touch a match.
+    No event later than a window after its first event can affect a match.
     """
     if feed.flush or len(matches) == 0:
         return matches, no_matches()
@@ -47,10 +47,9 @@ def split_certain(matches: MatchSet, feed: Feed, window: Extent) -> tuple[MatchS
 
 
 def split_in_order(matches: MatchSet, feed: Feed, window: Extent) -> tuple[MatchSet, MatchSet]:
-    """Part matches into those before which, in the order of non_overlap, no other can still come.
+    """Split matches into those that are next in the order of ``non_overlap`` for certain, and the others.
 
-    That order is by end, and every match with the same or an earlier end is certain one window
-    behind it.
+    That order is by end, and every match with the same or an earlier end is certain one window after it.
     """
     if feed.flush or len(matches) == 0:
         return matches, no_matches()
@@ -61,14 +60,14 @@ def split_in_order(matches: MatchSet, feed: Feed, window: Extent) -> tuple[Match
         moment = np.unique(moments, axis=0, return_inverse=True)[1].reshape(-1)
         last = np.zeros(len(moment), np.int64)
         np.maximum.at(last, moment, events[L.EVENT_INDEX])
-        # Of events at one time, the last one: matches that end there are all in order then.
+        # The last of the events of one time: by then all matches that end at that time are in order.
         latest = np.maximum.reduceat(matches.positions, matches.offsets[:-1])
         reach = last[moment[latest]]
     return _split_past(matches, reach, feed, window)
 
 
 def _split_past(matches: MatchSet, reach: Array, feed: Feed, window: Extent) -> tuple[MatchSet, MatchSet]:
-    """Part matches by whether a window behind ``reach`` (a time, or an event's number) has passed."""
+    """Split matches by whether a window after ``reach`` (a time, or an event's number) has passed."""
     if not window.bounded:
         return no_matches(), matches
     if window.counts_events:
@@ -83,9 +82,9 @@ def _split_past(matches: MatchSet, reach: Array, feed: Feed, window: Extent) -> 
 
 
 def still_visible(feed: Feed, read: Array, window: Extent, *, waits: bool) -> Array:
-    """Say which read rows an absence, or the numbering of events, may still look at.
+    """Say which of the rows read an absence, or the numbering of events, may still look at.
 
-    ``waits``: matches wait for a window behind them, within which what they are judged by must stay.
+    ``waits``: matches wait until a window after them has passed; what decides about them stays as long.
     """
     events = feed.ordered.events
     if not window.bounded:

@@ -23,7 +23,7 @@ class Chooser:
     def __init__(self, compiled: CompiledQuery, searcher: Searcher) -> None:
         plan = compiled.plan
         self.programs, self.steps = searcher.programs, plan.limits.steps
-        by_search = plan.techniques.robust == "backtracking"  # the search itself has picked them
+        by_search = plan.techniques.robust == "backtracking"  # the search itself selects them
         self.picks_robust = plan.strategy is Strategy.ROBUST and not by_search
         self.left = [
             absences_left(program, searcher.decided_early(number))

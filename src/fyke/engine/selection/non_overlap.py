@@ -1,4 +1,4 @@
-"""Matches that do not overlap: the first to end is kept, then the first that starts behind it ([N] 2)."""
+"""Matches that do not overlap: keeps the first to end, then the first that starts after it ([N] 2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.selection.overlap import greedy_cover
 from fyke.engine.matchset import MatchSet
 
-_NAN = float("nan")  # one object: Python finds it again only as itself
+_NAN = float("nan")  # one object, because NaN equals no other NaN in Python
 
 
 def keep_apart(
@@ -25,7 +25,7 @@ def keep_apart(
 ) -> tuple[MatchSet, pa.Table]:
     """Keep, partition by partition, matches that start after the last kept one ended.
 
-    ``before`` has the values of partitions, and the end of the last match kept there.  Return the same
+    ``before`` holds the partition values, and the end of the last match kept in each.  Return the same
     for the next call, without the ends up to ``forgotten``.
     """
     codes = ordered.events[L.EVENT_SEGMENT][matches.first] if len(matches) else np.zeros(0, np.int64)
@@ -52,7 +52,7 @@ def keep_apart(
 
 
 def _keys(rows: pa.Table, partition: list[str]) -> list[tuple[object, ...]]:
-    """Return the partition values of rows, such that NaN is found again."""
+    """Return the partition values of rows as dictionary keys; NaN equals NaN."""
     if not partition:
         return [()] * rows.num_rows
     columns = [rows.column(name).to_pylist() for name in partition]

@@ -9,10 +9,10 @@ from fyke.engine.matchset import MatchSet
 
 
 def robust_matches(matches: MatchSet) -> Array:
-    """Say which matches are robust among all matches of an alternative ([S] Def. 6.2, by post-processing).
+    """Say which of all matches of an alternative are robust ([S] Def. 6.2, by post-processing).
 
-    The matches form a tree, one level a binding; at each node behind the first level only the
-    earliest next event is kept.
+    The matches form a tree with one level per binding.  Below the first level, each node keeps only the
+    earliest next event.
     """
     count = len(matches)
     keep = np.ones(count, bool)

@@ -9,7 +9,7 @@ from fyke.engine.matchset import MatchSet
 
 
 def repeated_matches(matches: MatchSet) -> Array:
-    """Say which matches repeat the bindings of an earlier one (found by another alternative)."""
+    """Say which matches have the bindings of an earlier one, which another alternative has found."""
     seen: set[bytes] = set()
     repeated = np.zeros(len(matches), bool)
     pairs = np.stack((matches.positions, matches.variables), axis=1)

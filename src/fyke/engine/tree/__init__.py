@@ -1,1 +1,1 @@
-"""The engine of join trees ([T])."""
+"""The join-tree engine ([T])."""

@@ -1,4 +1,4 @@
-"""Host side of the join-tree kernel: one call for one alternative and one tree; room, limits, counts."""
+"""Host side of the join-tree kernel, for one tree of one alternative: gives it room, raises limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROWS, _BINDINGS, _LONGEST = 256, 1 << 16, 64
 
 
 class TreeCall:
-    """A tree that reads the new events of all segments, from time to time interrupted."""
+    """A tree that reads the new events of all segments, in chunks."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class TreeCall:
         self.arena = self._arena()
 
     def _lay_out(self, capacities: list[int]) -> None:
-        """Give every node room for its rows, and buckets for as many; keep what is there."""
+        """Give every node room for its rows and their buckets, and keep the rows it has."""
         old = (self.buffers.copy(), getattr(self, "rows", None))
         sizes = [capacity * width for capacity, width in zip(capacities, self.widths, strict=True)]
         self.rows = np.empty(sum(sizes) + 1, np.int64)  # a row is written before it is read
@@ -97,7 +97,7 @@ class TreeCall:
         )
 
     def advance(self) -> bool:
-        """Read on until the end, or until a chunk has been read; say whether it was the end."""
+        """Read until the end, or until a chunk has been read; say whether it was the end."""
         while True:
             status = int(run_tree(self.arena))
             self._drain()
@@ -134,16 +134,16 @@ class TreeCall:
             raise LimitReached("matches", int(self.output.pieces[-1].positions[-1]))
 
     def work(self) -> float:
-        """Return what it has done so far, in the unit of the planner: pairs looked at and rows made."""
+        """Return the work done so far in the unit of the planner, from pairs looked at and rows made."""
         tried = self.cursor[L.CURSOR_TRIED] + self.cursor[L.CURSOR_STEPS]
         return float(PAIR * tried + ROW * self.buffers[:, T.BUFFER_MADE].sum())
 
     def room(self) -> int:
-        """Return for how many rows its largest node has room."""
+        """Return the number of rows that its largest node has room for."""
         return int(self.buffers[:, T.BUFFER_CAPACITY].max())
 
     def left(self) -> Array:
-        """Return the segments with what is not read yet."""
+        """Return the segments with their unread events."""
         segments, segment = self.segments.copy(), int(self.cursor[L.CURSOR_SEGMENT])
         segments[:segment, 1] = segments[:segment, 2]
         segments[segment, 1] = self.cursor[T.AT_EVENT]

@@ -1,10 +1,10 @@
-"""Join trees behind the interface of engines: events into matches, a tree for each alternative.
+"""Join trees as a searcher: events into matches, with a tree for each alternative.
 
-A tree is planned from the statistics of the first chunk it reads, or those given.  After every chunk
-rates and selectivities are looked at; if they have changed enough, and another tree is enough cheaper,
-it is built from the rows of the last window and goes on where the old one stopped ([T] 3.5.5).  Every
-match is found by the tree that reads its last event, so results do not depend on when that happens.
-The current trees and what is known of the data are the memory of the searcher.
+A tree is planned from given statistics, or from those of the first chunk it reads.  After every chunk the
+searcher looks at rates and selectivities.  If they have changed enough and another tree is cheaper, it
+builds that tree from the rows of the last window, and the new tree goes on where the old one stopped
+([T] 3.5.5).  Every match is found by the tree that reads its last event, so results do not depend on when
+that happens.  The memory of the searcher is its current trees and the statistics they were chosen by.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from fyke.plan.tree_shape import Shape, leaves, orient, restrict
 from fyke.plan.window import Extent
 
 _CHUNK_WINDOWS, _LEAST_CHUNK, _ROWS = 8, 2_500, 256
-_LOOK, _REBUILD = 3e6, 1e6  # nanoseconds: work between two looks at the statistics; what a new tree costs
-_ENOUGH = 200  # decisions from which on a condition's selectivity is believed
+_LOOK, _REBUILD = 3e6, 1e6  # nanoseconds: work between two looks at the statistics, cost of a new tree
+_ENOUGH = 200  # a selectivity from at least this many decisions is believed
 
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """What a call reads, the same for all alternatives and trees."""
+    """What a call reads; it is the same for all alternatives and trees."""
 
     data: Data
     ranks: dict[str, int]
@@ -61,9 +61,9 @@ class _Input:
 
 @dataclass(slots=True)
 class TreeMemory:
-    """What is remembered of one alternative: its tree, and the statistics it was chosen by.
+    """The memory of one alternative: its tree, and the statistics it was chosen by.
 
-    ``usual``: how often conditions hold as this tree decides them; None before it was first looked at.
+    ``usual`` says how often conditions usually hold when this tree decides them; None before the first look.
     """
 
     shape: Shape
@@ -92,7 +92,7 @@ class TreeSearcher(RemembersNoRows):
         roles = [program.roles[v.name] for program in self.programs for v in program.variables]
         window = self.plan.window
         if window.counts_events and not self.plan.reads_apart:
-            window = Extent()  # numbers of events rise within a partition only
+            window = Extent()  # events are numbered within a partition only
         points = self.plan.schema.points
         reach = reach_of_read_rows(feed.data, feed.segments, *kernel_window(window), points=points)
         candidates, chunk = find_candidates(feed.data, roles), self._chunk(feed, reach)
@@ -113,7 +113,7 @@ class TreeSearcher(RemembersNoRows):
         return Reading(concat(found), tuple(after), decided=decided)
 
     def chunks(self, feed: Feed) -> Iterator[MatchSet] | None:
-        """Return None: a tree finds its matches in the order of their ends, all in one call."""
+        """Return None: a tree finds all matches in one call, in the order of their ends."""
         return None
 
     def decided_early(self, alternative: int) -> Sequence[int]:
@@ -131,7 +131,7 @@ class TreeSearcher(RemembersNoRows):
         return Dump(notes=[None if each is None else _noted(each) for each in memory])
 
     def load(self, dump: Dump, rows: int) -> TreeMemories:
-        """Return the trees of a dump, if they are of these alternatives."""
+        """Return the trees of a dump, if they fit these alternatives."""
         try:
             memory = tuple(None if each is None else _remembered(each) for each in dump.notes)
         except (TypeError, KeyError, ValueError, OptionError) as error:
@@ -146,7 +146,7 @@ class TreeSearcher(RemembersNoRows):
     # --- searching ----------------------------------------------------------------------
 
     def _chunk(self, feed: Feed, reach: Array) -> int:
-        """Return the rows between two looks at the statistics: some windows ([T] 3.5.5)."""
+        """Return the number of rows between two looks at the statistics, a few windows ([T] 3.5.5)."""
         if self.plan.techniques.chunk is not None:
             return self.plan.techniques.chunk
         if len(feed.segments) == 0:
@@ -158,7 +158,7 @@ class TreeSearcher(RemembersNoRows):
     def _search(
         self, number: int, memory: TreeMemory | None, feed: Feed, given: _Input, clock: Clock
     ) -> tuple[MatchSet, TreeMemory, dict[str, tuple[int, int]]]:
-        """Read all segments with one tree after the other; return also how often conditions were decided."""
+        """Read all segments, with one tree after another; also return how often conditions were decided."""
         clock.lap("search")
         trees = self._begin(number, feed.segments, given) if memory is None else replace(memory)
         call, found = self._call(number, trees, feed.segments, given), []
@@ -184,14 +184,14 @@ class TreeSearcher(RemembersNoRows):
     def _finish(
         self, number: int, call: TreeCall, counters: Counters, decided: dict[str, tuple[int, int]]
     ) -> None:
-        """Take what a tree has counted."""
+        """Add the counts of a tree."""
         counters.merge(call.counters())
         for k, condition in enumerate(self.alternatives[number].conditions):
             text, (tried, held) = self.texts[condition], call.observed[k].tolist()
             decided[text] = _added(decided.get(text, (0, 0)), (tried, held))
 
     def _begin(self, number: int, segments: Array, given: _Input) -> TreeMemory:
-        """Plan the first tree from given statistics, or from the first chunk."""
+        """Plan the first tree, from given statistics or from the first chunk."""
         alternative, known = self.alternatives[number], self.plan.statistics
         first = int(segments[0, 1]) if len(segments) else 0
         end = min(first + max(given.chunk, _LEAST_CHUNK), given.data.events.shape[1])
@@ -225,10 +225,10 @@ class TreeSearcher(RemembersNoRows):
     def _replans(
         self, number: int, trees: TreeMemory, call: TreeCall, decided: Array, given: _Input, spent: float
     ) -> bool:
-        """Look at what a tree has observed in its last chunk; say whether it is to be rebuilt.
+        """Look at what a tree has observed in its last chunk, and say whether to rebuild it.
 
-        Unless chunks are given, a new tree must repay itself while as much is done as was ``spent`` since
-        the last look.
+        Unless the chunk size is given, a new tree must pay for itself within as much work as was ``spent``
+        since the last look.
         """
         if self.thresholds is None:
             return False
@@ -258,7 +258,7 @@ class TreeSearcher(RemembersNoRows):
         return True
 
     def _held(self, number: int, decided: Array) -> dict[str, float]:
-        """Return how often conditions held, of those that a tree has decided often enough."""
+        """Return how often conditions held, for those that a tree has decided often enough."""
         conditions = enumerate(self.alternatives[number].conditions)
         return {
             self.texts[condition]: min(1.0, (int(decided[k, 1]) + 0.5) / int(decided[k, 0]))
@@ -267,9 +267,9 @@ class TreeSearcher(RemembersNoRows):
         }
 
     def _stirs(self, trees: TreeMemory, rates: Mapping[str, float], held: Mapping[str, float]) -> bool:
-        """Say whether something may have changed, by what a tree decides anyway; drawing pairs takes longer.
+        """Say whether something may have changed, judging by what the tree decides anyway; that is quick.
 
-        The first look at a tree always goes on to draw them: it is then known what is usual for this tree.
+        The first look at a tree always says so: it shows what is usual for this tree.
         """
         assert self.thresholds is not None
         known, usual = trees.statistics, trees.usual
@@ -303,7 +303,7 @@ class TreeSearcher(RemembersNoRows):
         return TreeCall(tables, segments, given.data, given.ranks, given.reach, self.plan.limits, rows)
 
     def _passed_down(self, number: int, trees: TreeMemory) -> str | None:
-        """Return the variable that conditions with the triggering event are passed down to, if any."""
+        """Return the variable to which conditions with the triggering event are passed down, if any."""
         techniques, alternative = self.plan.techniques, self.alternatives[number]
         if techniques.propagation != "pull" or techniques.pass_down is False:
             return None
@@ -323,7 +323,7 @@ def _added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 
 def _noted(memory: TreeMemory) -> dict[str, Any]:
-    """Return what is remembered of an alternative as JSON can say it."""
+    """Return the memory of an alternative as JSON values."""
     known = memory.statistics
     return {
         "shape": memory.shape,
@@ -336,7 +336,7 @@ def _noted(memory: TreeMemory) -> dict[str, Any]:
 
 
 def _remembered(notes: Mapping[str, Any]) -> TreeMemory:
-    """Return what was noted of an alternative."""
+    """Return the memory of an alternative from JSON values."""
     usual = notes["usual"]
     statistics = Statistics(
         dict(notes["rates"]), dict(notes["selectivities"]), float(notes["window_rows"]), int(notes["rows"])
@@ -346,7 +346,7 @@ def _remembered(notes: Mapping[str, Any]) -> TreeMemory:
 
 
 def _shape(noted: Any) -> Shape:
-    """Return the shape of a tree, whose pairs JSON has as lists."""
+    """Return the shape of a tree, whose pairs are lists in JSON."""
     if isinstance(noted, str):
         return noted
     left, right = noted

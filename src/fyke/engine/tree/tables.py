@@ -1,4 +1,4 @@
-"""An alternative and the shape of its join tree to the integers the kernel reads ([T] 3.4, 3.5)."""
+"""An alternative and the shape of its join tree to the integers that the kernel reads ([T] 3.4, 3.5)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fyke.plan.tree_shape import Shape, is_left_first, last_variable, leaves
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A condition that compares attributes of two single variables; ``names`` are theirs, left and right."""
+    """A condition that compares attributes of two single variables, the left and the right of ``names``."""
 
     condition: int
     compared: Comparison
@@ -34,7 +34,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
-    """How a tree is run: ``pull`` or push, the leaf that conditions are passed down to, forward looks.
+    """How a tree runs: ``pull`` or push, the leaf that conditions are passed down to, whether it looks ahead.
 
     ``mixed``: events of several partitions are read together; ``chunk``: rows between two pauses.
     """
@@ -127,7 +127,7 @@ class TreeTables:
         return number
 
     def _needs(self, name: str) -> list[int]:
-        """Return what must be in one window with an event: before it ([T] 4.2), and looking ahead behind."""
+        """Return what an event needs in its window, before it ([T] 4.2) and, looking ahead, after it."""
         first = len(self.needs)
         for other in self.names:
             behind = (name, other) in self.order
@@ -166,7 +166,7 @@ class TreeTables:
         return len(self.nodes) - 1
 
     def _side_by_side(self, u: Sequence[str], v: Sequence[str]) -> bool:
-        """Say whether nothing can stand between the left and the right of a match without gaps."""
+        """Say whether the right side must directly follow the left one in a match without gaps."""
         between = [
             w
             for w in self.names
@@ -200,7 +200,7 @@ class TreeTables:
         return [first, len(self.apart)]
 
     def _told_apart(self, conditions: Sequence[int], left: Sequence[str]) -> tuple[list[Joined], list[int]]:
-        """Return the conditions that compare two single variables, that of ``left`` first, and the others."""
+        """Return the conditions that compare two single variables, that of ``left`` first, and the rest."""
         found = [(k, joined_by(self.program, k)) for k in conditions]
         sided = [each if each.names[0] in left else each.flipped() for _, each in found if each is not None]
         return sided, [k for k, each in found if each is None]
@@ -236,7 +236,7 @@ class TreeTables:
             self.nodes[side][T.NODE_KEY : T.NODE_KEY + 2] = [first, len(self.key_rows)]
 
     def _tests(self, conditions: Sequence[int]) -> list[int]:
-        """Append conditions, those on single events and cheap ones first."""
+        """Append conditions, those on one event and cheap ones first."""
         first = len(self.tests)
         rows = []
         for k in conditions:
@@ -248,7 +248,7 @@ class TreeTables:
     # --- operations -------------------------------------------------------------------
 
     def _pass_down(self, shape: Shape, name: str) -> None:
-        """Make the way from a leaf to the right-most path transient; compare the leaf with the trigger."""
+        """Make the path from a leaf to the right-most path transient; compare the leaf with the trigger."""
         while not isinstance(shape, str) and name in leaves(shape[1]):
             shape = shape[1]
         assert not isinstance(shape, str)

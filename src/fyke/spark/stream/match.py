@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from fyke.engine.output.compressed import builder_of
+from fyke.engine.output.builders import builder_of
 from fyke.plan.plan import Plan
 from fyke.spark.expression import quote
 from fyke.spark.prepare import arrow_columns, prepared, relevant, row_columns

@@ -24,7 +24,7 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from fyke.engine.engine import Engine
 from fyke.engine.input.order import times
-from fyke.engine.output.compressed import builder_of
+from fyke.engine.output.builders import builder_of
 from fyke.engine.stored_state import Held, StoredStates, next_call
 from fyke.plan.plan import Plan
 from fyke.spark.stream.buckets import MESSAGE, from_bytes, to_bytes

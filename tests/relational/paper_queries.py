@@ -1,6 +1,6 @@
-"""The fifteen queries of [T] as the paper prints them, with small streams and answers worked out by hand.
+"""The fifteen queries of [T] as the thesis prints them, with small streams and answers worked out by hand.
 
-Time is in seconds.  Where the paper leaves a number X open, or shows conditions only (queries 7 to 9), the
+Time is in seconds.  Where the thesis leaves a number X open, or shows conditions only (queries 7 to 9), the
 rest is that of query 5.
 """
 
@@ -25,7 +25,7 @@ WHERE SKIP_TIL_ANY(a,b,c,d,e,f) {{
     {conditions} }}"""
 
 
-class Seed(NamedTuple):
+class PaperQuery(NamedTuple):
     """A query, its events as rows of (stream, time, id, name, price, type, volume), and the result.
 
     For a pattern the result is the ids of the events of each match in order; for a relational query it
@@ -62,8 +62,8 @@ def _quote(stream: str, t: int, name: str, price: int) -> tuple[Any, ...]:
 
 RISING = [(n, column, 100 * (n + 1)) for n in range(6) for column in ("price", "type", "volume")]
 
-SEEDS = {
-    1: Seed(
+QUERIES = {
+    1: PaperQuery(
         """S1: SELECT SUM(price) , MAX(price)
 FROM [RANGE 10 SEC SLIDE 5 ] S1
 WHERE S1.name = "IBM" """,
@@ -76,7 +76,7 @@ WHERE S1.name = "IBM" """,
         # Windows start every 5 seconds and are 10 long; that of -5 has the events before 5.
         [(-5, 4, 30, 20), (0, 9, 30, 20), (5, 14, 40, 40), (10, 19, 40, 40)],
     ),
-    2: Seed(
+    2: PaperQuery(
         """SELECT *
 PATTERN ab+c
 FROM [RANGE 2 SEC] S: a,b,c
@@ -91,7 +91,7 @@ WHERE SKIP_TIL_ANY(a,b,c) {
         ],
         ["I0 S1 O2"],
     ),
-    3: Seed(
+    3: PaperQuery(
         """SELECT S1.price
 FROM [RANGE 5 SEC] S1 ; S2 ; S3
 WHERE S1.name = "IBM" AND S2.name = "Sun" AND S3.name = "Oracle"
@@ -106,7 +106,7 @@ WHERE S1.name = "IBM" AND S2.name = "Sun" AND S3.name = "Oracle"
         ],
         [(0, 5, 10)],
     ),
-    4: Seed(
+    4: PaperQuery(
         """SELECT *
 FROM [RANGE 10 SEC] S1 ; S2 ; S3 ; S4
 WHERE S1.price = S2.price AND S3.price = S4.price""",
@@ -119,17 +119,17 @@ WHERE S1.price = S2.price AND S3.price = S4.price""",
         ],
         [(0, 10, "a10", "b3", "c6", "d0")],
     ),
-    5: Seed(
+    5: PaperQuery(
         six("a.price = d.price AND b.price = e.price AND\n    c.price = f.price"),
         trades((1, "price", 1), (4, "price", 1), extra=(("S", 6, "g", "Yahoo", 499, 500, 500),)),
         ["a b c d e f"],
     ),
-    6: Seed(
+    6: PaperQuery(
         six("a.price = b.price AND c.price = d.price AND\n    e.price = f.price"),
         trades((0, "price", 1), (1, "price", 1), extra=(("S", 20, "g", "Yahoo", 500, 500, 500),)),
         ["a b c d e f", "a b c d e g"],
     ),
-    7: Seed(
+    7: PaperQuery(
         six(
             "a.price < b.price AND a.price < c.price AND\n    a.price < d.price AND a.price < e.price AND\n"
             "    a.price < f.price"
@@ -137,7 +137,7 @@ WHERE S1.price = S2.price AND S3.price = S4.price""",
         trades((0, "price", 1), extra=(("S", 6, "g", "Yahoo", 1, 0, 0),)),
         ["a b c d e f"],
     ),
-    8: Seed(
+    8: PaperQuery(
         six(
             "a.price < d.price AND b.price < d.price AND\n    c.price < d.price AND d.price < e.price AND\n"
             "    d.price < f.price"
@@ -145,7 +145,7 @@ WHERE S1.price = S2.price AND S3.price = S4.price""",
         trades(*RISING, extra=(("S", 21, "g", "Yahoo", 900, 0, 0),)),  # too late
         ["a b c d e f"],
     ),
-    9: Seed(
+    9: PaperQuery(
         six(
             "a.price < f.price AND b.price < f.price AND\n    c.price < f.price AND d.price < f.price AND\n"
             "    e.price < f.price"
@@ -155,17 +155,17 @@ WHERE S1.price = S2.price AND S3.price = S4.price""",
         ),
         ["a b c d e f", "a b c d e g"],
     ),
-    10: Seed(
+    10: PaperQuery(
         six("a.volume < b.volume AND c.price < d.price AND\n    e.type < f.type", window=5),
         trades(*RISING, extra=(("S", 6, "g", "Yahoo", 900, 900, 900),)),
         ["a b c d e f"],
     ),
-    11: Seed(
+    11: PaperQuery(
         six("a.volume < d.volume AND c.price < f.price AND\n    b.type < e.type", window=50),
         trades(*RISING, extra=(("S", 50, "g", "Yahoo", 301, 0, 0), ("S", 49, "h", "Yahoo", 300, 0, 0))),
         ["a b c d e f", "a b c d e g"],
     ),
-    12: Seed(
+    12: PaperQuery(
         six("a.volume < d.volume AND c.price < f.price AND\n    b.price < 100", structure="ab+cdef"),
         # Two cheap trades of Google before Sun's: either, or both.
         [
@@ -177,7 +177,7 @@ WHERE S1.price = S2.price AND S3.price = S4.price""",
         ],
         ["a B c d e f", "a b B c d e f", "a b c d e f"],
     ),
-    13: Seed(
+    13: PaperQuery(
         six(
             "a.volume < d.volume AND c.price < f.price AND\n    b.price < 100 AND e.price < 100",
             structure="ab+cde+f",
@@ -191,12 +191,12 @@ WHERE S1.price = S2.price AND S3.price = S4.price""",
         ],
         ["a b c d E f", "a b c d e E f", "a b c d e f"],
     ),
-    14: Seed(
+    14: PaperQuery(
         six("a.volume < d.volume AND c.price < e.price AND\n    b.type < f.type", window=50),
         trades(*RISING, extra=(("S", 50, "g", "Yahoo", 0, 201, 0), ("S", 50, "h", "Yahoo", 0, 200, 0))),
         ["a b c d e f", "a b c d e g"],
     ),
-    15: Seed(
+    15: PaperQuery(
         six("b.type < f.type", window=50),
         trades((1, "type", 1), extra=(("S", 3, "h", "Oracle", 0, 0, 0), ("S", 2, "i", "Sun", 0, 0, 0))),
         ["a b c d e f", "a b c h e f", "a b i d e f", "a b i h e f"],

@@ -7,7 +7,7 @@ import pytest
 from fyke.language.ast import And, Binary, Call, Event, Index, Literal, Not, Or, Reference, Seq, Strategy
 from fyke.language.sase import parse
 
-# --- [N] 000 and 001: SASE+ ---------------------------------------------------------------------
+# --- [N]: SASE+ --------------------------------------------------------------------------------
 
 QUERY_1 = """
     PATTERN SEQ(Shelf a, ~(Register b), Exit c)
@@ -66,7 +66,7 @@ NFA = {
         WITHIN 500""",
 }
 
-# --- [S] 002: sequenced event sets ----------------------------------------------------------------
+# --- [S]: sequenced event sets -------------------------------------------------------------------
 
 CHEMO = "c.L = 'C' AND p.L = 'P' AND d.L = 'D' AND b.L = 'B'"
 PATIENT = "c.PID = p.PID AND p.PID = d.PID AND d.PID = b.PID"
@@ -143,7 +143,7 @@ SETS = {
         WITHIN 50 ms""",
 }
 
-# --- [L] 004: lazy automata -----------------------------------------------------------------------
+# --- [L]: lazy automata --------------------------------------------------------------------------
 
 ANY_MATCH = "WHERE skip_till_any_match { }"
 LAZY = {

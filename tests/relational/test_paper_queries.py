@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import fyke
 from fyke.language.ast import Strategy
-from tests.relational.seed_queries import SEEDS, table
+from tests.relational.paper_queries import QUERIES, table
 from tests.spark.tables import assert_same, frame_of
 
 OPTIONS: dict[str, Any] = {"time": "t", "type": "stream", "time_unit": "s"}
@@ -28,23 +28,23 @@ def answers(result: pa.Table) -> list[Any]:
     return sorted(found)
 
 
-@pytest.mark.parametrize("number", SEEDS)
+@pytest.mark.parametrize("number", QUERIES)
 def test_answer_worked_out_by_hand(number: int) -> None:
-    seed = SEEDS[number]
-    assert answers(fyke.match(table(seed.events), seed.text, **OPTIONS)) == seed.expected
+    query = QUERIES[number]
+    assert answers(fyke.match(table(query.events), query.text, **OPTIONS)) == query.expected
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("number", SEEDS)
+@pytest.mark.parametrize("number", QUERIES)
 def test_spark_gives_the_same(spark: SparkSession, number: int) -> None:
-    events, text = table(SEEDS[number].events), SEEDS[number].text
+    events, text = table(QUERIES[number].events), QUERIES[number].text
     found = fyke.match(frame_of(spark, events), text, **OPTIONS).toArrow()
     assert_same(found, fyke.match(events, text, **OPTIONS))
 
 
-@pytest.mark.parametrize("number", SEEDS)
+@pytest.mark.parametrize("number", QUERIES)
 def test_text_comes_back(number: int) -> None:
-    query = fyke.parse(SEEDS[number].text)
+    query = fyke.parse(QUERIES[number].text)
     assert fyke.parse(str(query)) == query
     assert (query.label is None) == (number != 1)
 
@@ -55,7 +55,7 @@ def test_pattern_form_is_the_same_query_as_in_the_other_language() -> None:
         WHERE skip_till_any_match(a, b[], c) { a.name = 'IBM' AND b.name = 'Sun' AND c.name = 'Oracle' }
         WITHIN 2 seconds
     """
-    assert fyke.parse(SEEDS[2].text) == fyke.parse(sase)
+    assert fyke.parse(QUERIES[2].text) == fyke.parse(sase)
 
 
 @pytest.mark.parametrize(
