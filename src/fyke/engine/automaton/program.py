@@ -26,6 +26,8 @@ _STRATEGY = {
     Strategy.GREEDY: L.GREEDY,
     Strategy.PARTITION: L.PARTITION,
     Strategy.STRICT: L.STRICT,
+    Strategy.GREEDY_PARTITION: L.GREEDY_PARTITION,
+    Strategy.GREEDY_STRICT: L.GREEDY_STRICT,
 }
 
 
@@ -102,7 +104,7 @@ class AutomatonProgram(Program):
 
         It does where matches are reported as they end, which greedy does not do while a group is open.
         """
-        greedy_waits = self.settings.strategy is Strategy.GREEDY and self.trailing_group
+        greedy_waits = self.settings.strategy.greedy and self.trailing_group
         return self.prunes and not self.absence_rows and not greedy_waits
 
     def _merges(self) -> bool:
@@ -114,7 +116,7 @@ class AutomatonProgram(Program):
         settings = self.settings
         if not settings.techniques.merging or self.search != "breadth_first":
             return False
-        return not (settings.strategy is Strategy.GREEDY and self.trailing_group)
+        return not (settings.strategy.greedy and self.trailing_group)
 
     def _merged(self, bound: int, closed: int) -> tuple[int, int]:
         """Append what runs of a state must agree in; return its stretch of the merge table."""
