@@ -56,6 +56,8 @@ def test_rows_without_a_key_are_filtered_where_they_are_in_no_partition() -> Non
         ("skip_till_next_match", 2),
         ("partition_contiguity", 2),
         ("strict_contiguity", 4),
+        ("greedy_partition_contiguity", 2),
+        ("greedy_strict_contiguity", 4),
     ):
         metrics = fyke.Metrics()
         query = f"PATTERN SEQ(A a, B b) WHERE {strategy} {{ [k] }} WITHIN 10"

@@ -17,17 +17,17 @@ sys.path.insert(0, {root!r})
 import fyke
 from fyke import reference
 from tests.golden.cases import load_cases
-from tests.golden.test_golden import query_under
+from tests.golden.test_golden import options, query_under
 from tests.random.results import difference
 
 checked = 0
 for number, case in enumerate(load_cases()):
-    options = dict(time=case.time, type=case.type, tie_breaker=case.tie_breaker or None)
+    asked = options(case)
     for place, strategy in enumerate(case.expected):
         query = query_under(case, strategy)
         if (number + place) % {stride} == 0 and case.table.num_rows < 30:
-            found = fyke.match(case.table, query, **options)
-            differing = difference(found, reference.match(case.table, query, **options))
+            found = fyke.match(case.table, query, **asked)
+            differing = difference(found, reference.match(case.table, query, **asked))
             assert differing is None, (case.name, strategy, differing)
             checked += 1
 print(checked)

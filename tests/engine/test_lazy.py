@@ -10,6 +10,7 @@ import pytest
 
 import fyke
 from fyke.errors import CountTooLargeError, InputError, LimitError, OptionError
+from fyke.language.ast import Strategy
 from fyke.language.sase import parse
 from tests.random.results import difference
 from tests.random.test_advance import Stream
@@ -489,7 +490,11 @@ def test_an_order_is_a_tuple_for_a_chain() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "strategy, others",
-    [("skip_till_next_match", "'automaton'"), ("strict_contiguity", "'automaton' or 'tree'")],
+    [
+        (each.value, "'automaton' or 'tree'" if each is Strategy.STRICT else "'automaton'")
+        for each in Strategy
+        if each is not Strategy.ANY
+    ],
 )
 def test_other_strategies_are_for_other_engines(engine: str, strategy: str, others: str) -> None:
     with pytest.raises(OptionError) as caught:

@@ -23,8 +23,9 @@ A case is a text file ``tests/golden/<name>.golden``::
         a=a1 b=b1
 
 The first line is the title.  ``time`` may name two columns (``start, end``), ``type`` may be left out,
-``tie_breaker`` may name columns.  A cell is a whole number, a decimal number, ``true``, ``false``,
-``null``, a word, or anything in double quotes; a column of whole and decimal numbers is a float64 column.
+``tie_breaker`` may name columns, ``output`` may be ``non_overlap``.  A cell is a whole number, a decimal
+number, ``true``, ``false``, ``null``, a word, or anything in double quotes; a column of whole and decimal
+numbers is a float64 column.
 A match is one line, ``variable=id,id,...`` per bound variable; an unbound variable is left out.  A block
 may say ``none`` instead, or ``count 68`` where a list would be too long or ids would not tell rows apart.
 The query names no strategy: each ``expect`` block does, or several with commas between.  ``#`` at the
@@ -48,7 +49,10 @@ STRATEGIES = (
     "robust_skip_till_next_match",
     "partition_contiguity",
     "strict_contiguity",
+    "greedy_partition_contiguity",
+    "greedy_strict_contiguity",
 )
+OUTPUTS = ("all", "non_overlap")
 
 Match = dict[str, list[str]]
 
@@ -71,6 +75,7 @@ class GoldenCase:
     tie_breaker: tuple[str, ...]
     query: str
     expected: dict[str, list[Match] | int]
+    output: str = "all"
 
     def count(self, strategy: str) -> int:
         """Return how many matches the strategy must find."""
@@ -109,7 +114,7 @@ class _Section:
 _HEADER = re.compile(r"(?P<header>[a-z_]+|expect [a-z_, ]+):(?P<value>.*)")
 _CELL = re.compile(r'"[^"]*"|[^\s"]+')
 _REQUIRED = ("source", "time", "events", "query")
-_OPTIONAL = ("note", "type", "tie_breaker")
+_OPTIONAL = ("note", "type", "tie_breaker", "output")
 
 
 class _Parser:
@@ -131,6 +136,9 @@ class _Parser:
             raise self.error(sections["type"].line, "type is one column")
         tie_breaker = self.columns(sections["tie_breaker"], table) if "tie_breaker" in sections else ()
         query = self.query(sections["query"])
+        output = _joined(sections["output"]) if "output" in sections else "all"
+        if output not in OUTPUTS:
+            raise self.error(sections["output"].line, f"output is one of {', '.join(OUTPUTS)}")
         return GoldenCase(
             name=self.name,
             title=title,
@@ -142,6 +150,7 @@ class _Parser:
             tie_breaker=tie_breaker,
             query=query,
             expected=self.expected(sections, table, query),
+            output=output,
         )
 
     # --- the file as a whole ------------------------------------------------------------

@@ -114,6 +114,7 @@ def test_type_note_and_tie_breaker_may_be_left_out() -> None:
         ("1    1     null  true", "1    1     null  1", "line 11: column 'ok' mixes"),
         ("PATTERN", "", "line 18: the query has no PATTERN"),
         ("WHERE {", "WHERE strict_contiguity {", "the query names strict_contiguity"),
+        ("tie_breaker: seq", "output: few", "line 8: output is one of all, non_overlap"),
         ("expect strict_contiguity", "expect contiguity", "unknown section 'expect contiguity'"),
         ("expect strict_contiguity", "expect skip_till_next_match", "is there twice"),
         ("    none\n", "", "an expect block needs matches, 'count <n>', or 'none'"),
@@ -148,6 +149,9 @@ def test_every_golden_file_loads_and_says_why(path: Path) -> None:
     assert _contained(case, "greedy_skip_till_next_match", "robust_skip_till_next_match")
     assert _contained(case, "robust_skip_till_next_match", "skip_till_any_match")
     assert _contained(case, "strict_contiguity", "partition_contiguity")
+    if case.output == "all":
+        assert _contained(case, "greedy_strict_contiguity", "strict_contiguity")
+        assert _contained(case, "greedy_partition_contiguity", "partition_contiguity")
 
 
 def _contained(case: GoldenCase, smaller: str, larger: str) -> bool:

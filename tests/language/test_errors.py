@@ -19,7 +19,8 @@ INDICES = (
 )
 STRATEGIES = (
     "The strategies are skip_till_any_match, skip_till_next_match, greedy_skip_till_next_match, "
-    "robust_skip_till_next_match, partition_contiguity, strict_contiguity."
+    "robust_skip_till_next_match, partition_contiguity, strict_contiguity, greedy_partition_contiguity, "
+    "greedy_strict_contiguity."
 )
 UNITS = (
     "Units are ns, us, ms, s, seconds, minutes, hours, days, weeks; a window also takes EVENTS, or no unit."

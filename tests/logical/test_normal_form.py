@@ -204,7 +204,8 @@ def test_what_a_condition_ranges_over(text: str, variables: str, each: str, lagg
 # --- partition attributes -------------------------------------------------------------------
 
 ANY, NEXT, GREEDY = Strategy.ANY, Strategy.NEXT, Strategy.GREEDY
-ROBUST, PARTITION, STRICT = Strategy.ROBUST, Strategy.PARTITION, Strategy.STRICT
+ROBUST = Strategy.ROBUST
+CONTIGUOUS = tuple(strategy for strategy in Strategy if "contiguity" in strategy.value)
 READING = (NEXT, GREEDY)
 DEFINED = (ANY, ROBUST)
 SKIPPING = (*READING, *DEFINED)
@@ -230,8 +231,8 @@ PARTITIONS: list[tuple[str, str, tuple[Strategy, ...], tuple[str, ...]]] = [
     ("SEQ(A a, B b)", "a.x = b.x + 0", EVERY, ()),
     ("SEQ(A a, B b)", "a.x = b.x OR a.y = 1", EVERY, ()),
     # contiguity and counted windows mean the events of [x] alone
-    ("SEQ(A a, B b)", "a.x = b.x", (PARTITION, STRICT), ()),
-    ("SEQ(A a, B b)", "[y] AND a.x = b.x", (PARTITION, STRICT), ("y",)),
+    ("SEQ(A a, B b)", "a.x = b.x", CONTIGUOUS, ()),
+    ("SEQ(A a, B b)", "[y] AND a.x = b.x", CONTIGUOUS, ("y",)),
     # a run must meet its chain on the way
     ("SEQ(A a, B b, C c)", "a.x = c.x AND b.x = c.x", DEFINED, ("x",)),
     ("SEQ(A a, B b, C c)", "a.x = c.x AND b.x = c.x", READING, ()),

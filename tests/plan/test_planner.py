@@ -15,6 +15,7 @@ import fyke
 from fyke import Statistics, Techniques
 from fyke.engine.input.prepare import derived_types
 from fyke.errors import OptionError
+from fyke.language.ast import Strategy
 from fyke.language.sase import parse
 from fyke.logical.analyse import analyse
 from fyke.logical.normal_form import Alternative
@@ -168,9 +169,7 @@ def test_thresholds_say_when_to_search_and_when_to_rebuild() -> None:
     assert better_tree(model, ("a", ("b", "c")), Thresholds(0, 0, -1), pull=False) == ("a", ("b", "c"))
 
 
-@pytest.mark.parametrize(
-    "strategy", ["skip_till_next_match", "strict_contiguity", "greedy_skip_till_next_match"]
-)
+@pytest.mark.parametrize("strategy", [each.value for each in Strategy if each is not Strategy.ANY])
 def test_other_strategies_are_for_the_automaton(strategy: str) -> None:
     choice = choose_plan("auto", plan(sequence(3), strategy=strategy), None)
     assert choice.engine == "automaton"

@@ -211,6 +211,8 @@ LONG_STREAMS = {
     "absence at the start": "PATTERN SEQ(~B b, A a) WHERE { [k] } WITHIN 20",
     "strict": "PATTERN SEQ(A a, B+ b[]) WHERE strict_contiguity { a.x < 5 } WITHIN 20",
     "contiguous": "PATTERN SEQ(A a, B+ b[]) WHERE partition_contiguity { [k] } WITHIN 20",
+    "greedy, strict": "PATTERN ANY+ a[] WHERE greedy_strict_contiguity { a[i].x > a[i-1].x } WITHIN 20",
+    "greedy, contiguous": "PATTERN SEQ(ANY a, B+ b[]) WHERE greedy_partition_contiguity { [k] } WITHIN 20",
     "events": "PATTERN SEQ(A a, B b) WHERE { [k] } WITHIN 8 EVENTS",
     "events, absence": "PATTERN SEQ(A a, ~C c, B b, ~C d) WHERE { [k] } WITHIN 8 EVENTS",
 }

@@ -69,6 +69,7 @@ def test_golden_with_a_fresh_engine_for_every_event(case: GoldenCase, strategy: 
             query,
             case.time,
             case.tie_breaker or None,
+            case.output,
             engine=engine,
             type_column=case.type,
         )

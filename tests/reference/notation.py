@@ -30,6 +30,7 @@ from fyke.reference import Match, Occurrence, matches
 
 ANY, NEXT, GREEDY = Strategy.ANY, Strategy.NEXT, Strategy.GREEDY
 ROBUST, PARTITION, STRICT = Strategy.ROBUST, Strategy.PARTITION, Strategy.STRICT
+GREEDY_PARTITION, GREEDY_STRICT = Strategy.GREEDY_PARTITION, Strategy.GREEDY_STRICT
 
 _INDEXES = {f"[{index.value}]": index for index in (Index.EACH, Index.PREVIOUS, Index.FIRST, Index.LAST)}
 _INDEXES |= {"[]": Index.ALL, "[..i-1]": Index.BEFORE, "": Index.NONE}

@@ -14,7 +14,20 @@ from fyke.logical.normal_form import Alternative, Condition, NormalForm, Variabl
 from fyke.reference import Occurrence, before
 from fyke.reference.expression import evaluate
 
-from .notation import ANY, GREEDY, NEXT, PARTITION, ROBUST, STRICT, alternative, form, op, run
+from .notation import (
+    ANY,
+    GREEDY,
+    GREEDY_PARTITION,
+    GREEDY_STRICT,
+    NEXT,
+    PARTITION,
+    ROBUST,
+    STRICT,
+    alternative,
+    form,
+    op,
+    run,
+)
 
 Positions = frozenset[tuple[str, tuple[int, ...]]]
 
@@ -95,7 +108,28 @@ def test_strategies_contain_one_another(case: tuple[NormalForm, list[Occurrence]
     assert found[GREEDY] <= found[ROBUST] <= found[ANY]
     assert found[NEXT] <= found[ANY]
     assert found[STRICT] <= found[PARTITION] <= found[NEXT]
+    assert found[GREEDY_PARTITION] <= found[PARTITION]
+    assert found[GREEDY_STRICT] <= found[STRICT]
     event("matches" if found[ANY] else "no match")
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases())
+def test_greedy_contiguity_reports_what_nothing_extends(case: tuple[NormalForm, list[Occurrence]]) -> None:
+    query, events = case
+    kept = [condition for condition in query.alternatives[0].conditions if not condition.whole]
+    bare = replace(query.alternatives[0], absences=(), conditions=tuple(kept))
+    query = replace(query, alternatives=(bare,))
+    for greedy, plain in ((GREEDY_PARTITION, PARTITION), (GREEDY_STRICT, STRICT)):
+        matches = _found(query, events, plain)
+        final = {each for each in matches if not any(_extends(other, each) for other in matches)}
+        assert _found(query, events, greedy) == final
+
+
+def _extends(other: Positions, match: Positions) -> bool:
+    """Say whether ``other`` binds all that ``match`` does, and more."""
+    more = dict(other)
+    return other != match and all(set(places) <= set(more.get(name, ())) for name, places in match)
 
 
 @settings(max_examples=300, deadline=None)

@@ -13,6 +13,8 @@ from fyke.reference.matches import in_order
 from .notation import (
     ANY,
     GREEDY,
+    GREEDY_PARTITION,
+    GREEDY_STRICT,
     NEXT,
     PARTITION,
     ROBUST,
@@ -86,7 +88,7 @@ def test_positions_must_differ() -> None:
 # --- partitions and windows of events ---------------------------------------------------
 
 
-@pytest.mark.parametrize("strategy", [ANY, NEXT, GREEDY, ROBUST, PARTITION])
+@pytest.mark.parametrize("strategy", [ANY, NEXT, GREEDY, ROBUST, PARTITION, GREEDY_PARTITION])
 def test_events_of_a_match_agree_and_are_not_null(strategy: Strategy) -> None:
     events = "A1:k=1 A2:k=null B3:k=2 B4:k=null B5:k=1"
     assert found(form(AB, strategy=strategy, by=("k",)), events) == ["a=A1 b=B5"]
@@ -96,15 +98,17 @@ def test_nan_agrees_with_nan_and_minus_zero_with_zero() -> None:
     assert found(form(AB, by=("k",)), "A1:k=nan A2:k=-0.0 B3:k=0.0 B4:k=nan") == ["a=A1 b=B4", "a=A2 b=B3"]
 
 
+@pytest.mark.parametrize("strategy", [STRICT, GREEDY_STRICT])
 @pytest.mark.parametrize("other", ["k=2", "k=null", "k=1"])
-def test_any_row_breaks_strict_contiguity(other: str) -> None:
-    strict = form(AB, strategy=STRICT, by=("k",))
+def test_any_row_breaks_strict_contiguity(other: str, strategy: Strategy) -> None:
+    strict = form(AB, strategy=strategy, by=("k",))
     assert found(strict, f"A1:k=1 X2:{other} B3:k=1") == []
     assert found(strict, f"X0:{other} A1:k=1 B3:k=1 X4:{other}") == ["a=A1 b=B3"]
 
 
-def test_only_rows_of_the_partition_break_partition_contiguity() -> None:
-    query = form(AB, strategy=PARTITION, by=("k",))
+@pytest.mark.parametrize("strategy", [PARTITION, GREEDY_PARTITION])
+def test_only_rows_of_the_partition_break_partition_contiguity(strategy: Strategy) -> None:
+    query = form(AB, strategy=strategy, by=("k",))
     assert found(query, "A1:k=1 X2:k=2 X2:k=null B3:k=1") == ["a=A1 b=B3"]
     assert found(query, "A1:k=1 X2:k=1 B3:k=1") == []
 
@@ -129,6 +133,16 @@ def test_a_trailing_group_matches_at_every_extension(strategy: Strategy) -> None
 def test_greedy_reports_a_trailing_group_once() -> None:
     assert found(form(A_GROUP, strategy=GREEDY), "A0 B1 B2 C3") == ["a=A0 b=B1,B2"]
     assert found(form(A_GROUP, strategy=GREEDY, within=2), "A0 B1 B2 B3") == ["a=A0 b=B1,B2"]
+
+
+@pytest.mark.parametrize("strategy", [GREEDY_PARTITION, GREEDY_STRICT])
+def test_greedy_contiguity_reports_a_run_at_the_first_event_it_cannot_take(strategy: Strategy) -> None:
+    assert found(form(A_GROUP, strategy=strategy), "A0 B1 B2 C3 B4") == ["a=A0 b=B1,B2"]
+    assert found(form(A_GROUP, strategy=strategy), "A0 B1 B2") == ["a=A0 b=B1,B2"]
+    assert found(form(A_GROUP, strategy=strategy, within=2), "A0 B1 B2 B3") == ["a=A0 b=B1,B2"]
+    assert found(form(A_GROUP, strategy=strategy), "A0 C1 B2") == []
+    average = alternative("A a ; B+ b[]", op("avg(b[].x)", "<", 5))
+    assert found(form(average, strategy=strategy), "A0 B1:x=1 B2:x=100 C3") == []
 
 
 def test_a_whole_group_condition_filters_where_a_trailing_group_ends() -> None:

@@ -6,7 +6,20 @@ import pytest
 
 from fyke.language.ast import Strategy
 
-from .notation import ANY, GREEDY, NEXT, PARTITION, ROBUST, STRICT, alternative, form, found, op
+from .notation import (
+    ANY,
+    GREEDY,
+    GREEDY_PARTITION,
+    GREEDY_STRICT,
+    NEXT,
+    PARTITION,
+    ROBUST,
+    STRICT,
+    alternative,
+    form,
+    found,
+    op,
+)
 
 ABC = alternative("A a ; B b ; C c")
 AB_GROUP_C = alternative("A a ; B+ b[] ; C c")
@@ -64,6 +77,7 @@ QUERY3_STREAM = " ".join(
         (GREEDY, ["a=A0 b=B2 c=C4", "a=A1 b=B2 c=C4"]),
         (ROBUST, ["a=A0 b=B2 c=C4", "a=A1 b=B2 c=C4"]),
         (STRICT, []),
+        (GREEDY_STRICT, []),
     ],
 )
 def test_lazy_sequence(strategy: Strategy, expected: list[str]) -> None:
@@ -74,7 +88,7 @@ def test_lazy_iteration() -> None:
     events = "A0 B1 B2 B3 C4"
     groups = ["B1", "B1,B2", "B1,B2,B3", "B1,B3", "B2", "B2,B3", "B3"]
     assert found(form(AB_GROUP_C, within=100), events) == [f"a=A0 b={group} c=C4" for group in groups]
-    for strategy in (NEXT, GREEDY, ROBUST, PARTITION, STRICT):
+    for strategy in set(Strategy) - {ANY}:
         assert found(form(AB_GROUP_C, strategy=strategy), events) == ["a=A0 b=B1,B2,B3 c=C4"]
 
 
@@ -86,6 +100,8 @@ def test_lazy_iteration() -> None:
         (GREEDY, ["a=A0 b=B1 c=C2"]),
         (ROBUST, ["a=A0 b=B1 c=C2"]),
         (STRICT, ["a=A0 b=B1 c=C2"]),
+        (GREEDY_PARTITION, ["a=A0 b=B1 c=C2"]),
+        (GREEDY_STRICT, ["a=A0 b=B1 c=C2"]),
     ],
 )
 def test_closing_a_group_is_a_choice(strategy: Strategy, expected: list[str]) -> None:
@@ -102,7 +118,7 @@ def test_chemo() -> None:
     assert chemo(ANY) == sorted(second + first)
     assert chemo(GREEDY) == chemo(ROBUST) == CHEMO_GREEDY
     assert chemo(NEXT) == sorted([*CHEMO_GREEDY, "c=C10 p=P11 d=D9 b=B19", "c=C10 p=P8,P11 d=D9 b=B19"])
-    assert chemo(PARTITION) == []
+    assert chemo(PARTITION) == chemo(GREEDY_PARTITION) == []
 
 
 def test_chemo_small() -> None:
@@ -114,8 +130,8 @@ def test_chemo_small() -> None:
     assert len(chemo(ANY)) == 7
     assert chemo(GREEDY) == chemo(ROBUST) == [*earliest, "c=C3 p=P5 b=B17"]
     assert chemo(NEXT) == sorted([*chemo(GREEDY), "c=C10 p=P11 b=B19", "c=C10 p=P8,P11 b=B19"])
-    assert chemo(PARTITION) == earliest
-    assert chemo(STRICT) == []
+    assert chemo(PARTITION) == chemo(GREEDY_PARTITION) == earliest
+    assert chemo(STRICT) == chemo(GREEDY_STRICT) == []
 
 
 def test_stocks() -> None:

@@ -83,6 +83,14 @@ def test_pattern_form_is_the_same_query_as_in_the_other_language() -> None:
             'SELECT * PATTERN a FROM [RANGE 2 SEC] S: a WHERE {a.x = "b"}',
             "PATTERN S a WHERE strict_contiguity {a.x = 'b'} WITHIN 2 s",
         ),
+        (
+            "SELECT * PATTERN a+ FROM [RANGE 2 SEC] S: a WHERE GREEDY_STRICT_CONTIGUITY {a.x = 1}",
+            "PATTERN S+ a[] WHERE greedy_strict_contiguity {a.x = 1} WITHIN 2 s",
+        ),
+        (
+            "SELECT * PATTERN a+ FROM [RANGE 2 SEC] S: a WHERE greedy_partition_contiguity",
+            "PATTERN S+ a[] WHERE greedy_partition_contiguity WITHIN 2 s",
+        ),
     ],
 )
 def test_pattern_form(text: str, same: str) -> None:

@@ -69,6 +69,14 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "strict contiguity": ("PATTERN SEQ(A a, ANY b) WHERE strict_contiguity { a.x < 7 } WITHIN 1 hour", {}),
     "strict by key": ("PATTERN SEQ(ANY a, ANY b) WHERE strict_contiguity { [s] } WITHIN 1 hour", {}),
+    "greedy contiguity": (
+        "PATTERN ANY{2,} a[] WHERE greedy_partition_contiguity { [k] AND a[i].x >= a[i-1].x }",
+        {"output": "non_overlap"},
+    ),
+    "greedy strict": (
+        "PATTERN SEQ(ANY a, ANY+ b[]) WHERE greedy_strict_contiguity { [s] AND b.x > 0 } WITHIN 1 hour",
+        {},
+    ),
     "keyless": ("PATTERN SEQ(A a, B b) WHERE { a.v < b.v } WITHIN 5 minutes", {}),
     "two keys": ("PATTERN SEQ(A a, B b) WHERE { [k, s] } WITHIN 30 minutes", {}),
     "chained key": ("PATTERN SEQ(A a, B b, C c) WHERE { a.k = b.k AND b.k = c.k } WITHIN 20 minutes", {}),

@@ -90,6 +90,8 @@ def _letters(events: str) -> pa.Table:
         ("Ax Ay Az Bx By Bz", "PATTERN SEQ(A a, B b) WHERE { [k] }", 3),
         ("Ax Bx Bx Bx Bx Bx", "PATTERN SEQ(A a, B+ b[]) WHERE greedy_skip_till_next_match { [k] }", 1),
         ("Ax Bx Bx Bx Bx Bx", "PATTERN SEQ(A a, ANY{5} b[]) WHERE strict_contiguity", 1),
+        ("Ax Ay Ax Dx Ay Ay", "PATTERN A{2,} a[] WHERE greedy_partition_contiguity { [k] }", 3),
+        ("Ax Ay Ay Dx Ax Ax", "PATTERN A{2,} a[] WHERE greedy_strict_contiguity { [k] }", 2),
         ("Ax Dx Dx Ay Dx By Dy", "PATTERN SEQ(A a, ~B b) WHERE { [k] } WITHIN 5", 1),
         ("Ax Dx Dx Ay Dx Dy Bx", "PATTERN SEQ(A a, ~B b) WHERE { [k] } WITHIN 5", 2),
     ],

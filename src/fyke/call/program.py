@@ -30,7 +30,7 @@ from fyke.errors import (
     listed,
     near_misses,
 )
-from fyke.language.ast import Strategy, WindowKind, events
+from fyke.language.ast import WindowKind, events
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery, Stream
 from fyke.language.text import AnyQuery, parse, parse_program
@@ -38,9 +38,6 @@ from fyke.limits import Limits
 from fyke.logical.returns import END, START
 from fyke.spark.relational import with_times
 from fyke.spark.session import is_frame
-
-# A row that plays no part can still stand between two that do.
-_CONTIGUOUS = frozenset({Strategy.STRICT, Strategy.PARTITION})
 
 
 def program(queries: str | Iterable[str | AnyQuery], *, limits: Limits | None = None) -> Program:
@@ -302,4 +299,5 @@ def _every_event_counts(query: Query) -> bool:
     """Say whether events of types that a query does not name can change its result."""
     counted = query.window is not None and query.window.kind is WindowKind.EVENTS
     admitted = any(event.type is None for event in events(query.pattern))
-    return counted or admitted or query.strategy in _CONTIGUOUS
+    # Under contiguity a row that plays no part can still stand between two that do.
+    return counted or admitted or query.strategy.contiguous

@@ -254,6 +254,23 @@ class Strategy(Enum):
     ROBUST = "robust_skip_till_next_match"
     PARTITION = "partition_contiguity"
     STRICT = "strict_contiguity"
+    GREEDY_PARTITION = "greedy_partition_contiguity"
+    GREEDY_STRICT = "greedy_strict_contiguity"
+
+    @property
+    def greedy(self) -> bool:
+        """Whether a run takes whatever it can and is reported once, in its final form."""
+        return self in (Strategy.GREEDY, Strategy.GREEDY_PARTITION, Strategy.GREEDY_STRICT)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether no event of its partition may be passed over by a run."""
+        return self.strict or self in (Strategy.PARTITION, Strategy.GREEDY_PARTITION)
+
+    @property
+    def strict(self) -> bool:
+        """Whether no event of the whole input may be passed over by a run."""
+        return self in (Strategy.STRICT, Strategy.GREEDY_STRICT)
 
 
 class WindowKind(Enum):

@@ -17,7 +17,6 @@ from fyke.language.ast import Binary, Expression, Index, Reference, Strategy, Wi
 from fyke.logical.normal_form import Absence, Alternative, Condition
 
 _SELECTIVE = (Strategy.NEXT, Strategy.GREEDY)
-_CONTIGUOUS = (Strategy.PARTITION, Strategy.STRICT)
 
 
 def equality(expression: Expression) -> tuple[str, str, str] | None:
@@ -44,7 +43,7 @@ def chained_attributes(
     alternatives: Iterable[Alternative], strategy: Strategy, window: Window | None
 ) -> tuple[str, ...]:
     """Return the attributes that equality conjuncts make all events of every alternative agree on."""
-    if strategy in _CONTIGUOUS or (window is not None and window.kind is WindowKind.EVENTS):
+    if strategy.contiguous or (window is not None and window.kind is WindowKind.EVENTS):
         return ()
     common: dict[str, None] | None = None
     for alternative in alternatives:

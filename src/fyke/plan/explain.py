@@ -20,6 +20,10 @@ _READS = {
     Strategy.ROBUST: "all matches, then those that skip no event of another match",
     Strategy.PARTITION: "no event of the partition may be passed over",
     Strategy.STRICT: "no event of the input may be passed over",
+    Strategy.GREEDY_PARTITION: "a run takes every event of the partition that it can, and is reported once, "
+    "when it cannot take one",
+    Strategy.GREEDY_STRICT: "a run takes every event of the input that it can, and is reported once, "
+    "when it cannot take one",
 }
 
 

@@ -152,13 +152,12 @@ class Plan:
     @property
     def keys(self) -> tuple[str, ...]:
         """The attributes whose rows with a null are in no partition; strict contiguity sees one stream."""
-        return () if self.strategy is Strategy.STRICT else self.split
+        return () if self.strategy.strict else self.split
 
     @property
     def every_row_counts(self) -> bool:
         """Whether rows that can play no role must still reach the engine."""
-        contiguous = self.strategy in (Strategy.PARTITION, Strategy.STRICT)
-        return contiguous or self.window.counts_events or not self.filters
+        return self.strategy.contiguous or self.window.counts_events or not self.filters
 
     @property
     def reads_apart(self) -> bool:
@@ -168,9 +167,9 @@ class Plan:
         strategies do too, unless contiguity or WITHIN n EVENTS speaks of the partition itself; lazy engines
         search a partition at a time.
         """
-        if self.strategy is Strategy.STRICT:
+        if self.strategy.strict:
             return False
-        within = self.window.counts_events or self.strategy is Strategy.PARTITION
+        within = self.window.counts_events or self.strategy.contiguous
         return self.techniques.partition or within or self.stores
 
     def sums(self) -> Sums:

@@ -290,7 +290,7 @@ def _violated(law: _Law, absence: Absence, bindings: Bindings) -> bool:
 def _selected(law: _Law, events: Sequence[Occurrence]) -> Iterator[Bindings]:
     """Yield the matches of the positive part under the query's strategy; absences come after."""
     strategy = law.form.strategy
-    if strategy is Strategy.STRICT:
+    if strategy.strict:
         yield from _run(law, events)  # rows of other partitions break it, so it reads them all
         return
     for partition in law.partitions.values():
@@ -341,21 +341,24 @@ class _Step:
 def _run(law: _Law, events: Sequence[Occurrence]) -> Iterator[Bindings]:
     """Read events in processing order and yield what the runs report.
 
-    The empty run meets every event, so each one that can begins a run of its own.
+    The empty run meets every event, so each one that can begins a run of its own.  A greedy run is
+    reported when it ends: at an event that it can neither take nor pass over, or with the input.
     """
-    greedy = law.form.strategy is Strategy.GREEDY
+    strategy = law.form.strategy
     runs: list[Bindings] = []
     for event in events:
         going_on: list[Bindings] = []
         for run in [{}, *runs]:
             steps = list(_steps(law, run, event))
             going_on += [step.bindings for step in steps]
-            if run and _passes_over(law.form.strategy, steps):
+            if run and _passes_over(strategy, steps):
                 going_on.append(run)
-            if not greedy:
+            elif strategy.greedy and run and not steps and _complete(law, run):
+                yield run
+            if not strategy.greedy:
                 yield from (step.bindings for step in steps if _complete(law, step.bindings))
         runs = going_on
-    if greedy:
+    if strategy.greedy:
         yield from (run for run in runs if _complete(law, run))
 
 

@@ -27,6 +27,8 @@ _STRATEGY = {
     Strategy.GREEDY: L.GREEDY,
     Strategy.PARTITION: L.PARTITION,
     Strategy.STRICT: L.STRICT,
+    Strategy.GREEDY_PARTITION: L.GREEDY_PARTITION,
+    Strategy.GREEDY_STRICT: L.GREEDY_STRICT,
 }
 
 
@@ -103,7 +105,7 @@ class AutomatonProgram(Program):
 
         It does if matches are reported as they end, which greedy does not do while a group is open.
         """
-        greedy_waits = self.settings.strategy is Strategy.GREEDY and self.trailing_group
+        greedy_waits = self.settings.strategy.greedy and self.trailing_group
         return self.prunes and not self.absence_rows and not greedy_waits
 
     def _merges(self) -> bool:
@@ -115,7 +117,7 @@ class AutomatonProgram(Program):
         settings = self.settings
         if not settings.techniques.merging or self.search != "breadth_first":
             return False
-        return not (settings.strategy is Strategy.GREEDY and self.trailing_group)
+        return not (settings.strategy.greedy and self.trailing_group)
 
     def _merged(self, bound: int, closed: int) -> tuple[int, int]:
         """Append the values that runs of a state must agree on; return their range in the merge table."""

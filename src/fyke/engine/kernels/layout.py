@@ -34,7 +34,7 @@ HEAD_SIZE = 26
 
 WINDOW_NONE, WINDOW_TIME, WINDOW_EVENTS = 0, 1, 2
 
-ANY, NEXT, GREEDY, PARTITION, STRICT = 0, 1, 2, 3, 4
+ANY, NEXT, GREEDY, PARTITION, STRICT, GREEDY_PARTITION, GREEDY_STRICT = 0, 1, 2, 3, 4, 5, 6
 
 # --- variable table ---------------------------------------------------------------------
 VAR_MINIMUM = 0

@@ -24,7 +24,7 @@ def can_be_ruled_out(plan: Plan, programs: Sequence[Program]) -> bool:
 
     If two greedy alternatives find the same match, one of them may find it later.
     """
-    if plan.strategy is Strategy.ROBUST or (plan.strategy is Strategy.GREEDY and len(programs) > 1):
+    if plan.strategy is Strategy.ROBUST or (plan.strategy.greedy and len(programs) > 1):
         return True
     for program in programs:
         positive = (1 << program.positives) - 1

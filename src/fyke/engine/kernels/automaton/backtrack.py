@@ -10,6 +10,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.automaton.arena import AutomatonArena
 from fyke.engine.kernels.automaton.runs import (
     expired,
+    is_contiguous,
     out_of_time,
     outlived,
     read_event,
@@ -43,8 +44,7 @@ def push_children(w, parent, before, event):
 @jit
 def next_relevant(w, run, event, end):
     """Return the next event a run has to read: one that can move it, or shows that its time is over."""
-    strategy = w.program[L.HEAD_STRATEGY]
-    if strategy == L.PARTITION or strategy == L.STRICT:
+    if is_contiguous(w):
         return event
     roles = w.program[w.program[L.HEAD_STATE_TABLE] + run[L.RUN_STATE] * L.STATE_SIZE + L.STATE_ROLES]
     while event < end and not w.events[L.EVENT_ROLES, event] & roles:

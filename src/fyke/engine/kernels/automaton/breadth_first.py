@@ -13,6 +13,7 @@ from fyke.engine.kernels.automaton.arena import AutomatonArena
 from fyke.engine.kernels.automaton.equivalence import mark_run, merge_new_runs, remember
 from fyke.engine.kernels.automaton.runs import (
     expired,
+    is_contiguous,
     out_of_time,
     outlived,
     read_event,
@@ -69,9 +70,8 @@ def separate_matches(w, event):
 @jit
 def pass_through(w, event, end, flush):
     """Let every live run, then the empty one, read one event; resumable."""
-    strategy = w.program[L.HEAD_STRATEGY]
     roles = w.events[L.EVENT_ROLES, event]
-    contiguous = strategy == L.PARTITION or strategy == L.STRICT
+    contiguous = is_contiguous(w)
     if roles == 0 and not contiguous:
         return L.DONE
     if w.program[L.HEAD_PRUNES] and w.cursor[L.CURSOR_RUN] == 0:

@@ -18,6 +18,19 @@ from fyke.engine.kernels.rows import copy_row
 
 
 @jit
+def is_contiguous(w):
+    """Say whether every event of its partition, or of the input, ends a run that does not take it."""
+    return w.program[L.HEAD_STRATEGY] >= L.PARTITION
+
+
+@jit
+def is_greedy(w):
+    """Say whether a run is reported once, in its final form."""
+    strategy = w.program[L.HEAD_STRATEGY]
+    return strategy == L.GREEDY or strategy >= L.GREEDY_PARTITION
+
+
+@jit
 def out_of_time(w, start, now):
     """Say whether a run that began at ``start`` has left a window of time."""
     return w.program[L.HEAD_WINDOW_KIND] == L.WINDOW_TIME and not span_fits(w, start, now)
@@ -42,7 +55,8 @@ def outlived(w, run, last, now):
     if kind == L.WINDOW_TIME:
         start = run[L.RUN_START]
         return now > start and np.uint64(now) - np.uint64(start) >= np.uint64(window)
-    if kind == L.WINDOW_EVENTS and w.program[L.HEAD_STRATEGY] != L.STRICT:
+    strategy = w.program[L.HEAD_STRATEGY]
+    if kind == L.WINDOW_EVENTS and strategy != L.STRICT and strategy != L.GREEDY_STRICT:
         first = w.events[L.EVENT_INDEX, run[L.RUN_FIRST]]
         return w.events[L.EVENT_INDEX, last] - first >= window - 1
     return False  # under strict contiguity the rows of a segment are not of one partition
@@ -288,7 +302,7 @@ def finish_move(w, new, new_floats):
     """Keep a new run while it can go on; report it, under greedy only once it cannot."""
     row = w.program[L.HEAD_STATE_TABLE] + new[L.RUN_STATE] * L.STATE_SIZE
     open_ended = w.program[row + L.STATE_OPEN] or not w.program[row + L.STATE_COMPLETE]
-    wait = w.program[L.HEAD_STRATEGY] == L.GREEDY and open_ended
+    wait = open_ended and is_greedy(w)
     if not wait and is_match(w, new, new_floats):
         emit(w, new)
     if open_ended:
@@ -297,7 +311,10 @@ def finish_move(w, new, new_floats):
 
 @jit
 def read_event(w, r, event):
-    """Let run ``r`` (-1: the empty run) read an event; return whether the run goes on without it."""
+    """Let run ``r`` (-1: the empty run) read an event; return whether the run goes on without it.
+
+    Under greedy contiguity an event that a run cannot take ends it, and it is reported.
+    """
     strategy = w.program[L.HEAD_STRATEGY]
     if r >= 0:
         run, floats = w.runs_i[r], w.runs_f[r]
@@ -323,6 +340,8 @@ def read_event(w, r, event):
         return not obliged
     if strategy == L.GREEDY:
         return not any_satisfied
+    if r >= 0 and not any_satisfied:
+        retire(w, r)
     return False
 
 
@@ -352,9 +371,9 @@ def room(w, state, node):
 
 @jit
 def retire(w, r):
-    """End a run whose window has passed: greedy reports it now, in its final form."""
+    """End a run that takes no more events: greedy reports it now, in its final form."""
     run, floats = w.runs_i[r], w.runs_f[r]
-    if w.program[L.HEAD_STRATEGY] == L.GREEDY:
+    if is_greedy(w):
         fill_slots(w, run)
         if is_match(w, run, floats):
             emit(w, run)
