@@ -43,7 +43,15 @@ from fyke.language.relational import RelationalQuery
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.logical.check import Checker, is_aggregate
 from fyke.logical.kinds import Kind, comparable, kind_of
-from fyke.logical.returns import END, START, Output, OutputColumn, check_free, two_of_one_name
+from fyke.logical.returns import (
+    END,
+    START,
+    Output,
+    OutputColumn,
+    check_free,
+    check_partition_names,
+    two_of_one_name,
+)
 from fyke.logical.schema import EventSchema, unite_columns
 from fyke.logical.scope import InferType, Scope
 
@@ -340,6 +348,7 @@ def _check_aggregated(
 
 def _named(output: Output, query: RelationalQuery, partition: tuple[str, ...]) -> Output:
     fixed = [*partition, START, END]
+    check_partition_names(query, fixed)
     names = Counter([*fixed, *(column.name for column in output.columns)])
     for column in output.columns:
         items = query.items or ()
