@@ -54,6 +54,7 @@ from fyke.logical.returns import (
 )
 from fyke.logical.schema import EventSchema, unite_columns
 from fyke.logical.scope import InferType, Scope
+from fyke.logical.value_types import spell_out_decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +254,7 @@ def _conditions(query: RelationalQuery, scope: _StreamScope) -> list[Expression]
                 )
         resolved = _resolved(conjunct, scope)
         checker.condition(resolved)
-        found.append(resolved)
+        found.append(spell_out_decimals(resolved, scope.type_at))
     return found
 
 
@@ -305,7 +306,7 @@ def _output(query: RelationalQuery, scope: _StreamScope, partition: tuple[str, .
         name = item.alias or _default_name(item.expression)
         expression = _resolved(item.expression, scope, partition)
         kind = checker.kind(expression)
-        expression = _with_partition(expression, partition)
+        expression = _with_partition(spell_out_decimals(expression, scope.type_at), partition)
         if aggregated:
             _check_aggregated(expression, item.expression, query, partition)
         if (name, expression) not in [(each, Reference("", (each,))) for each in partition]:

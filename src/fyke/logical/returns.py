@@ -26,6 +26,7 @@ from fyke.language.unparse import unparse_expression
 from fyke.logical.check import Checker, over_matches
 from fyke.logical.kinds import Kind
 from fyke.logical.scope import Scope
+from fyke.logical.value_types import spell_out_decimals
 
 OWN = "__fyke_"  # how columns begin that Fyke adds on the way
 MATCH_ID, START, END = "match_id", "start", "end"
@@ -77,7 +78,7 @@ def _column(item: ReturnItem, checker: Checker, partition: tuple[str, ...], over
     if over:
         _check_constant_per_partition(expression, item, checker.scope, partition)
     name = item.alias or _default_name(item.expression)
-    return OutputColumn(name, expression, kind)
+    return OutputColumn(name, spell_out_decimals(expression, checker.scope.type_at), kind)
 
 
 def _kind(expression: Expression, checker: Checker) -> Kind:
