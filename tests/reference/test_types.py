@@ -123,12 +123,6 @@ def items() -> Iterator[str]:
 
 
 ITEMS = list(dict.fromkeys(items()))
-# Values that the reference does not compute, or that tests/engine/test_values.py has more to say about.
-TYPES_ONLY = {
-    *(f"a.{left} {operator} a.{right}" for left in LENGTHS for right in NUMBERS for operator in "*/"),
-    *(f"a.{right} * a.{left}" for left in LENGTHS for right in NUMBERS),
-    *(item for item in ITEMS if "%" in item or item.startswith("mod(")),
-}
 
 
 def _over_matches(item: str) -> bool:
@@ -145,8 +139,6 @@ OPTIONS: dict[str, Any] = {"time": "t", "type": "kind", "functions": {"twice": l
 def test_types_and_values_of_items(rows: int, group: int) -> None:
     """Many are asked for in one query; those over matches stand apart."""
     mine = ITEMS[group::8]
-    if rows:
-        mine = [item for item in mine if item not in TYPES_ONLY]
     for some in ([item for item in mine if item not in OVER], [item for item in mine if item in OVER]):
         returned = ", ".join(f"{item} AS r{k}" for k, item in enumerate(some))
         query = f"PATTERN SEQ(A a, B+ b[]) WITHIN 9 RETURN {returned}"

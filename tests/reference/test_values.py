@@ -133,7 +133,14 @@ def test_not() -> None:
         (None, "+", 1, None),
         (Decimal("0.1"), "+", Decimal("0.2"), Decimal("0.3")),
         (Decimal("0.5"), "*", 2, Decimal("1.0")),
-        (Decimal("9e37"), "+", Decimal("9e37"), None),
+        (Decimal("9e37"), "+", Decimal("9e37"), Decimal("1.8e38")),
+        (Decimal("1"), "/", Decimal("3"), Decimal("0." + 38 * "3")),
+        (timedelta(seconds=3), "*", 1.5, timedelta(seconds=4.5)),
+        (2, "*", timedelta(seconds=3), timedelta(seconds=6)),
+        (timedelta(microseconds=1), "/", 2, timedelta(microseconds=1)),
+        (timedelta(microseconds=-1), "/", 2, timedelta(microseconds=-1)),
+        (timedelta(seconds=3), "/", 0, None),
+        (timedelta(seconds=3), "*", NAN, None),
         (Decimal("-7"), "%", Decimal("3"), Decimal("-1")),
         (Decimal("0.5"), "+", 0.25, 0.75),
         (NOON, "-", datetime(2026, 1, 31, 11), timedelta(hours=1)),
@@ -163,7 +170,7 @@ def test_timestamps_and_durations_are_literals() -> None:
     offset = Binary("=", Reference("e", ("t",)), Timestamp("2026-01-31 13:00:00+01:00"))
     assert value(offset, t=NOON.replace(tzinfo=UTC)) is True
     assert value(Binary("+", Timestamp("2026-01-31 12:00:00"), Duration(60 * 10**9))) == datetime(
-        2026, 1, 31, 12, 1
+        2026, 1, 31, 12, 1, tzinfo=UTC
     )
 
 

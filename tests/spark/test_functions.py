@@ -181,3 +181,32 @@ def test_a_spark_function_of_several_events_in_return_is_refused(spark: SparkSes
     query = "PATTERN SEQ(A a, B b) RETURN levenshtein(a.s, b.s) AS far"
     with pytest.raises(FykeError, match="levenshtein"):
         fyke.match(frame_of(spark, EVENTS), query, **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    "query, expected",
+    [
+        (
+            "PATTERN SEQ(A a, B b) WHERE { a.n = 7 } RETURN reverse(a.s) AS x, reverse(b.s) AS y",
+            [("44", "z")],
+        ),
+        (
+            "PATTERN SEQ(B a, A b) WHERE { a.n = 2 AND b.n = 7 } RETURN reverse(a.s) AS x, reverse(b.s) AS y",
+            [("y", "44")],
+        ),
+        (
+            "PATTERN OR(A a, B a) WHERE { a.big = 5 OR a.big = 1 } RETURN reverse(a.s) AS x, 'y' AS y",
+            [("44", "y"), ("71", "y"), ("w", "y"), ("x", "y")],
+        ),
+        (
+            "PATTERN SEQ(A+ a[], B b) WHERE greedy_skip_till_next_match { a[1].n = 7 } "
+            "RETURN reverse(a[1].s) AS x, reverse(b.s) AS y",
+            [("44", "z")],
+        ),
+    ],
+)
+def test_one_function_of_events_of_several_types_is_returned(
+    spark: SparkSession, query: str, expected: list[tuple[str, str]]
+) -> None:
+    found = fyke.match(frame_of(spark, EVENTS), query, **OPTIONS).toArrow()
+    assert sorted({(row["x"], row["y"]) for row in found.to_pylist()}) == expected

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.conditions.evaluate import Column, evaluate
+from fyke.engine.conditions.columns import Column
+from fyke.engine.conditions.evaluate import evaluate
 from fyke.engine.input.order import partition_codes, times
 from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels.arrays import Array

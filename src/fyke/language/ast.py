@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
+from decimal import Decimal
 from enum import Enum
 from typing import Any
 
@@ -92,9 +93,9 @@ class Index(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number, a string, TRUE, FALSE or NULL."""
+    """A number, a string, TRUE, FALSE or NULL; as analysis leaves it also a decimal."""
 
-    value: int | float | str | bool | None
+    value: int | float | str | bool | Decimal | None
     place: Place | None = _place()
 
     def __eq__(self, other: object) -> bool:
@@ -218,6 +219,31 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Cast:
+    """``CAST(x AS type)``, null where ``x`` has no such value; ``type`` is as :data:`CAST_TYPES` has it."""
+
+    operand: Expression
+    type: str
+    place: Place | None = _place()
+
+
+CAST_TYPES = {
+    "BOOLEAN": ("BOOL",),
+    "TINYINT": ("BYTE",),
+    "SMALLINT": ("SHORT",),
+    "INT": ("INTEGER",),
+    "BIGINT": ("LONG",),
+    "FLOAT": ("REAL",),
+    "DOUBLE": (),
+    "DECIMAL": ("DEC", "NUMERIC"),  # followed by (digits, digits behind the point)
+    "STRING": ("TEXT", "VARCHAR"),
+    "DATE": (),
+    "TIMESTAMP": (),
+}
+"""The types of CAST with their other names."""
+
+
+@dataclass(frozen=True, slots=True)
 class Star:
     """The ``*`` of ``count(*)``."""
 
@@ -238,6 +264,7 @@ Expression = (
     | Like
     | IsNull
     | Call
+    | Cast
     | Star
 )
 

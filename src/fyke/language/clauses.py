@@ -20,7 +20,7 @@ from fyke.errors import OptionError, Place, QueryTooLargeError
 from fyke.language import ast, rules
 from fyke.language.assemble import DEEPEST_TREE, too_deep
 from fyke.language.sase_expression import ExpressionReader, Name
-from fyke.language.syntax_errors import SASE, Dialect, bracket_nesting, explain
+from fyke.language.syntax_errors import SASE, Dialect, bracket_nesting, explain, place_at
 from fyke.limits import Limits
 
 
@@ -38,7 +38,7 @@ def grammar(*files: str, starts: tuple[str, ...] = ("start",)) -> Lark:
 
 
 def check_size(text: str, limits: Limits) -> None:
-    """Raise unless ``text`` is text, of a length within the limits."""
+    """Raise unless ``text`` is text of whole characters, of a length within the limits."""
     if not isinstance(text, str):
         raise OptionError(f"a query is text, found {type(text).__name__}")
     if len(text) > limits.query_characters:
@@ -46,6 +46,9 @@ def check_size(text: str, limits: Limits) -> None:
             f"the query has {len(text)} characters; the limit is {limits.query_characters}",
             remedy="Raise the limit query_characters, or split the query.",
         )
+    at = rules.half_character(text)
+    if at is not None:
+        rules.checked_text(text, place_at(text, at, 1))
 
 
 def read(

@@ -20,6 +20,7 @@ from fyke.errors import (
     near_misses,
 )
 from fyke.language.ast import (
+    CAST_TYPES,
     And,
     Binary,
     Call,
@@ -71,7 +72,28 @@ def checked_name(name: str, what: str, place: Place | None = None) -> str:
     """Return ``name`` unless it is empty; ``what`` says what it names."""
     if not name:
         raise QuerySyntaxError(f"the name of {what} is empty", place=place)
-    return name
+    return checked_text(name, place)
+
+
+def checked_text(text: str, place: Place | None = None) -> str:
+    """Return text unless it has half a character in it (a lone surrogate), which no column can hold."""
+    at = half_character(text)
+    if at is not None:
+        raise QuerySyntaxError(
+            f"the text has half a character in it, {text[at]!r}",
+            place=place,
+            remedy="Read it with the encoding that it was written in, which is most often UTF-8.",
+        )
+    return text
+
+
+def half_character(text: str) -> int | None:
+    """Return the position of the first lone surrogate in a text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
 
 
 def strategy_named(name: str, place: Place | None = None) -> Strategy:
@@ -239,6 +261,32 @@ def call(function: str, arguments: tuple[Expression, ...], place: Place | None =
             "prev takes one attribute of a group", place=place, remedy="Write prev(a.x) or a[i-1].x."
         )
     return Call(name, arguments, place=place)
+
+
+def cast_type(name: str, digits: int | None, scale: int | None, place: Place | None = None) -> str:
+    """Return the name of a type of CAST in its canonical form; DECIMAL alone is DECIMAL(10, 0)."""
+    known = {alias: canonical for canonical, aliases in CAST_TYPES.items() for alias in (canonical, *aliases)}
+    made = known.get(name.upper())
+    if made is None:
+        raise QuerySyntaxError(
+            f"{name!r} is not a type of CAST",
+            place=place,
+            remedy=f"The types are {', '.join(CAST_TYPES)}.{near_misses(name.upper(), known)}",
+        )
+    if made != "DECIMAL":
+        if digits is not None:
+            raise QuerySyntaxError(
+                f"{made} has no number of digits", place=place, remedy=f"Write CAST(a.x AS {made})."
+            )
+        return made
+    digits, scale = 10 if digits is None else digits, scale or 0
+    if not (1 <= digits <= 38 and scale <= digits):
+        raise QuerySyntaxError(
+            f"there is no DECIMAL({digits}, {scale})"[:80],
+            place=place,
+            remedy="It has at most 38 digits: DECIMAL(18, 2) has 16 before the point and 2 behind it.",
+        )
+    return f"DECIMAL({digits}, {scale})"
 
 
 # --- windows and durations ----------------------------------------------------------------

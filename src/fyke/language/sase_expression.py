@@ -177,6 +177,14 @@ class ExpressionReader(Transformer_NonRecursive):  # type: ignore[type-arg]
             made.variable, tuple(step.text for step in path), made.index, place=self._place(meta)
         )
 
+    def cast(self, meta: Meta, parts: list[Any]) -> ast.Cast:
+        operand, target = parts
+        return ast.Cast(operand, target, place=self._place(meta))
+
+    def cast_type(self, meta: Meta, parts: list[Any]) -> str:
+        name, digits, scale = parts
+        return rules.cast_type(name.text, digits and int(digits), scale and int(scale), self._place(meta))
+
     def arguments(self, meta: Meta, parts: list[ast.Expression]) -> tuple[ast.Expression, ...]:
         return tuple(parts)
 

@@ -235,7 +235,7 @@ def node_of(value: Operand | Element) -> ast.Expression:
     if value is None or isinstance(value, bool):
         return ast.Literal(value)
     if isinstance(value, str):
-        return ast.Literal(str.__str__(value))
+        return ast.Literal(rules.checked_text(str.__str__(value)))
     if isinstance(value, timedelta):
         whole = (value.days * 86_400 + value.seconds) * 10**9 + value.microseconds * 1000
         return rules.duration(rules.exact_number(str(whole)), "ns")

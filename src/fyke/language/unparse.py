@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 from fyke.language.ast import (
     And,
     Between,
     Binary,
     Call,
+    Cast,
     Duration,
     Equivalence,
     Event,
@@ -205,23 +207,25 @@ def _predicate(node: In | Between | Like | IsNull) -> str:
     return f"{operand} IS {negation}NULL"
 
 
-def _literal(value: int | float | str | bool | None) -> str:
+def _literal(value: int | float | str | bool | Decimal | None) -> str:
     if isinstance(value, str):
         return _string(value)
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
-    return repr(value)
+    return format(value, "f") if isinstance(value, Decimal) else repr(value)
 
 
 def _string(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _atom(node: Timestamp | Reference | Length | Equivalence | Call | Star) -> str:
+def _atom(node: Timestamp | Reference | Length | Equivalence | Call | Cast | Star) -> str:
     if isinstance(node, Reference):
         return _reference(node)
     if isinstance(node, Call):
         return f"{_name(node.function, _VARIABLE)}({', '.join(map(unparse_expression, node.arguments))})"
+    if isinstance(node, Cast):
+        return f"CAST({unparse_expression(node.operand)} AS {node.type})"
     if isinstance(node, Equivalence):
         return f"[{', '.join(_name(attribute, _WORD) for attribute in node.attributes)}]"
     if isinstance(node, Length):

@@ -32,6 +32,7 @@ from fyke.logical.place_conditions import (
 from fyke.logical.returns import Output, analyse_returns
 from fyke.logical.schema import EventSchema
 from fyke.logical.scope import InferType, Scope, make_scope
+from fyke.logical.value_types import spell_out_decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ def _conjuncts(query: Query, scope: Scope) -> tuple[Expression, ...]:
     for conjunct in query.conditions:
         if not isinstance(conjunct, Equivalence):
             checker.condition(conjunct)
-            conjuncts.append(spell_out_groups(conjunct, scope))
+            conjuncts.append(spell_out_decimals(spell_out_groups(conjunct, scope), scope.type_at))
     return tuple(conjuncts)
 
 

@@ -12,13 +12,13 @@ from fyke.errors import (
     QuerySyntaxError,
     TypeClashError,
     UnknownFunctionError,
-    UnsupportedQueryError,
     near_misses,
 )
 from fyke.language.ast import (
     Between,
     Binary,
     Call,
+    Cast,
     Duration,
     Equivalence,
     Expression,
@@ -35,11 +35,19 @@ from fyke.language.ast import (
     walk,
 )
 from fyke.language.unparse import unparse_expression
-from fyke.logical.check_reference import ReferenceChecker
-from fyke.logical.kinds import AGGREGATES, FUNCTIONS, NUMERIC, TEMPORAL, Kind, comparable, kind_of
+from fyke.logical.check_operators import (
+    OperatorChecker,
+    beside_decimal,
+    is_aggregate,
+    over_matches,
+    over_several_events,
+)
+from fyke.logical.kinds import AGGREGATES, FUNCTIONS, NUMERIC, Kind, comparable, kind_of
 from fyke.logical.scope import Scope
+from fyke.logical.value_types import type_of
 
-COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
+__all__ = ["Checker", "is_aggregate", "over_matches"]
+
 _LITERALS = {
     bool: Kind.BOOLEAN,
     int: Kind.INTEGER,
@@ -47,49 +55,10 @@ _LITERALS = {
     str: Kind.STRING,
     type(None): Kind.NULL,
 }
-_TRUTH = "Write a comparison, as in a.x > 0."
-_REMEDIES = {
-    "AND": _TRUTH,
-    "OR": _TRUTH,
-    "NOT": _TRUTH,
-    "LIKE": "Use =, <, > or BETWEEN for what is not text.",
-    "a minus sign": "Leave it out.",
-}
+_DIGITS = (-37, 300)
 
 
-def _names(kinds: frozenset[Kind] | set[Kind]) -> str:
-    """Return kinds in words: ``"a number or a duration"``."""
-    if kinds >= NUMERIC | TEMPORAL | {Kind.STRING, Kind.BOOLEAN}:
-        return "a value"
-    names = ["a number"] if kinds >= NUMERIC else []
-    names += sorted(f"a {kind.value}" for kind in kinds - NUMERIC - {Kind.NULL})
-    if not kinds >= NUMERIC and Kind.INTEGER in kinds:
-        names.append("an integer")
-    return " or ".join(names)
-
-
-def is_aggregate(node: object) -> bool:
-    """Say whether a node is a call of an aggregate function."""
-    return isinstance(node, Call) and node.function in AGGREGATES
-
-
-def over_matches(node: Expression) -> bool:
-    """Say whether a node is an aggregate over matches: of ``*``, or of no whole group ``a[]``."""
-    if not (isinstance(node, Call) and node.function in AGGREGATES):
-        return False
-    inner = [child for argument in node.arguments for child in walk(argument)]
-    own = [
-        child for child in inner if isinstance(child, Reference) and child.index in (Index.ALL, Index.BEFORE)
-    ]
-    return not own or any(is_aggregate(child) for child in inner)
-
-
-def _over_several_events(node: Expression) -> bool:
-    elements = {(ref.variable, ref.index) for ref in walk(node) if isinstance(ref, Reference)}
-    return len(elements) > 1 or any(isinstance(part, Length) or is_aggregate(part) for part in walk(node))
-
-
-class Checker(ReferenceChecker):
+class Checker(OperatorChecker):
     """Checks expressions of one clause: conditions, or RETURN items (``returning``)."""
 
     def condition(self, expression: Expression) -> None:
@@ -121,6 +90,8 @@ class Checker(ReferenceChecker):
             return self._binary(node)
         if isinstance(node, Call):
             return self._aggregate(node) if node.function in AGGREGATES else self._call(node)
+        if isinstance(node, Cast):
+            return self._cast(node)
         if isinstance(node, (In, Between, Like, IsNull)):
             return self._predicate(node)
         assert isinstance(node, (Star, Equivalence))
@@ -139,88 +110,6 @@ class Checker(ReferenceChecker):
             self._fail(QuerySyntaxError, node, f"{node.text[:40]!r} is not a point in time", written)
         return Kind.TIMESTAMP
 
-    # --- operators --------------------------------------------------------------------
-
-    def _unary(self, node: Unary) -> Kind:
-        kind = self.kind(node.operand)
-        if node.operator == "NOT":
-            self._need(node.operand, kind, {Kind.BOOLEAN, Kind.NULL}, "NOT")
-            return Kind.BOOLEAN
-        self._need(node.operand, kind, NUMERIC | {Kind.DURATION, Kind.NULL}, "a minus sign")
-        return kind
-
-    def _need(self, node: Expression, found: Kind, allowed: set[Kind] | frozenset[Kind], by: str) -> None:
-        if found not in allowed:
-            self._fail(
-                TypeClashError,
-                node,
-                f"{by} takes {_names(allowed)}, but {unparse_expression(node)} is {found.value}",
-                _REMEDIES.get(by, f"Use {by} on {_names(allowed)}, or convert the column before matching."),
-            )
-
-    def _binary(self, node: Binary) -> Kind:
-        left, right = self.kind(node.left), self.kind(node.right)
-        if node.operator in ("AND", "OR"):
-            self._need(node.left, left, {Kind.BOOLEAN, Kind.NULL}, node.operator)
-            self._need(node.right, right, {Kind.BOOLEAN, Kind.NULL}, node.operator)
-            return Kind.BOOLEAN
-        if node.operator in COMPARISONS:
-            self._comparable(node, node.left, left, node.right, right)
-            return Kind.BOOLEAN
-        result = _arithmetic(node.operator, left, right)
-        if result is None:
-            self._clash(node, node.left, left, node.right, right, f"{node.operator!r} does not take them")
-        return result
-
-    def _comparable(self, node: Expression, left: Expression, lk: Kind, right: Expression, rk: Kind) -> None:
-        if not comparable(lk, rk):
-            self._clash(node, left, lk, right, rk, "they cannot be compared")
-
-    def _clash(
-        self, node: Expression, left: Expression, lk: Kind, right: Expression, rk: Kind, why: str
-    ) -> NoReturn:
-        kinds = {lk, rk}
-        remedy = "Numbers go with numbers, strings with strings, times with times and durations."
-        if kinds == {Kind.STRING, Kind.TIMESTAMP}:
-            remedy = "A point in time is written TIMESTAMP '2026-01-31 12:00:00'."
-        elif Kind.DURATION in kinds and kinds & NUMERIC:
-            written = any(isinstance(side, Duration) for side in (left, right))
-            remedy = (
-                "Write a plain number in the units of the column."
-                if written
-                else "Give the number a unit, as in 5 minutes."
-            )
-        elif Kind.EVENT in kinds:
-            remedy = "Name an attribute of the event, as in a.x."
-        elif kinds & {Kind.LIST, Kind.STRUCT, Kind.OTHER}:
-            remedy = "Compare a field of it, or convert the column before matching."
-        self._fail(
-            TypeClashError,
-            node,
-            f"{unparse_expression(left)} is {lk.value} and {unparse_expression(right)} is {rk.value}: {why}",
-            remedy,
-        )
-
-    def _predicate(self, node: In | Between | Like | IsNull) -> Kind:
-        kind = self.kind(node.operand)
-        if isinstance(node, In):
-            for option in node.options:
-                self._comparable(node, node.operand, kind, option, self.kind(option))
-        elif isinstance(node, Between):
-            for bound in (node.low, node.high):
-                self._comparable(node, node.operand, kind, bound, self.kind(bound))
-        elif isinstance(node, Like):
-            self._need(node.operand, kind, {Kind.STRING, Kind.NULL}, "LIKE")
-            if not (isinstance(node.pattern, Literal) and isinstance(node.pattern.value, str)):
-                self._fail(
-                    TypeClashError,
-                    node.pattern,
-                    f"LIKE takes a pattern in quotes, found {unparse_expression(node.pattern)}",
-                    "Write, for example, a.x LIKE 'shelf%'; to compare two attributes, use =.",
-                )
-            self._check_one_event(node, "LIKE")
-        return Kind.BOOLEAN
-
     # --- functions --------------------------------------------------------------------
 
     def _call(self, node: Call) -> Kind:
@@ -234,12 +123,25 @@ class Checker(ReferenceChecker):
         for position, (argument, kind) in enumerate(zip(node.arguments, kinds, strict=True)):
             allowed = function.arguments[min(position, len(function.arguments) - 1)]
             self._need(argument, kind, allowed, node.function)
+        if node.function == "round" and len(node.arguments) == 2:
+            self._check_digits(node.arguments[1])
         if not function.across:
             self._check_one_event(node, node.function)
         if function.result is not None:
             return function.result
         valued = {"if": slice(1, None), "round": slice(0, 1)}.get(node.function, slice(None))
         return self._common(node, node.arguments[valued], kinds[valued])
+
+    def _check_digits(self, digits: Expression) -> None:
+        value = digits.value if isinstance(digits, Literal) else None
+        if not isinstance(value, int) or not _DIGITS[0] <= value <= _DIGITS[1]:
+            self._fail(
+                TypeClashError,
+                digits,
+                f"round takes a number of digits from {_DIGITS[0]} to {_DIGITS[1]} that is written out, "
+                f"found {unparse_expression(digits)}",
+                "Write, for example, round(a.x, 2).",
+            )
 
     def _check_count(self, node: Call, least: int, most: int | None) -> None:
         found = len(node.arguments)
@@ -254,26 +156,30 @@ class Checker(ReferenceChecker):
             f"Write {node.function}({', '.join('xyz'[:least])}).",
         )
 
-    def _check_one_event(self, node: Expression, by: str) -> None:
-        """Check, in a condition, that a function the engines do not have is over one event only."""
-        if not self.returning and _over_several_events(node):
-            across = sorted(name for name, function in FUNCTIONS.items() if function.across)
-            self._fail(
-                UnsupportedQueryError,
-                node,
-                f"{by} takes the attributes of one event, but {unparse_expression(node)} is over several",
-                f"Over several events there are arithmetic, comparisons and {', '.join(across)}.",
-            )
-
     def _common(self, node: Call, arguments: tuple[Expression, ...], kinds: list[Kind]) -> Kind:
+        if Kind.DECIMAL in kinds:
+            kinds = [beside_decimal(*each) for each in zip(arguments, kinds, strict=True)]
         result, source = kinds[0], arguments[0]
         for argument, kind in zip(arguments, kinds, strict=True):
             if not comparable(result, kind) and result is not kind:
                 self._clash(node, source, result, argument, kind, f"{node.function} needs one type")
+            if Kind.NULL not in (result, kind) and result in (Kind.LIST, Kind.STRUCT):
+                self._check_same_type(node, source, argument)
             if result is Kind.NULL or (result in NUMERIC and kind in (Kind.FLOAT, Kind.DECIMAL)):
                 result = Kind.FLOAT if Kind.FLOAT in (result, kind) else kind
                 source = argument
         return result
+
+    def _check_same_type(self, node: Call, left: Expression, right: Expression) -> None:
+        one, other = (type_of(each, self.scope.type_at) for each in (left, right))
+        if one != other:
+            self._fail(
+                TypeClashError,
+                node,
+                f"{unparse_expression(left)} is {one} and {unparse_expression(right)} is {other}: "
+                f"{node.function} needs one type",
+                "Convert one of the columns before matching.",
+            )
 
     def _registered(self, node: Call, kinds: list[Kind]) -> Kind:
         assert self.scope.functions is not None
@@ -285,7 +191,7 @@ class Checker(ReferenceChecker):
 
     def _foreign(self, node: Call) -> Kind:
         """Ask the input's SQL dialect about a function of one event that Fyke does not know."""
-        several = _over_several_events(node)
+        several = over_several_events(node)
         if self.scope.infer is not None and not several:
             arrow = self.scope.infer(node, self.scope.schema.attributes(None))
             if arrow is not None:
@@ -439,26 +345,3 @@ class _AggregateArgument(Checker):
     def _check_returned(self, node: Reference, group: bool) -> None:
         if node.variable in self.scope.absent:
             super()._check_returned(node, group)
-
-
-def _arithmetic(operator: str, left: Kind, right: Kind) -> Kind | None:
-    """Return the kind of ``left operator right``, or None if it has no meaning."""
-    if Kind.NULL in (left, right):
-        return right if left is Kind.NULL else left
-    if left in NUMERIC and right in NUMERIC:
-        if operator == "/" or Kind.FLOAT in (left, right):
-            return Kind.FLOAT
-        return Kind.DECIMAL if Kind.DECIMAL in (left, right) else Kind.INTEGER
-    if operator == "-" and left in TEMPORAL and right in TEMPORAL:
-        return Kind.DURATION
-    if operator in "+-" and left in TEMPORAL and right is Kind.DURATION:
-        return Kind.TIMESTAMP
-    if operator == "+" and left is Kind.DURATION and right in TEMPORAL:
-        return Kind.TIMESTAMP
-    if operator in "+-" and left is right is Kind.DURATION:
-        return Kind.DURATION
-    if operator in "*/" and left is Kind.DURATION and right in NUMERIC:
-        return Kind.DURATION
-    if operator == "*" and right is Kind.DURATION and left in NUMERIC:
-        return Kind.DURATION
-    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from fyke.errors import ContradictionError
 from fyke.language.ast import (
@@ -21,7 +22,7 @@ from fyke.logical.kinds import Kind, kind_of
 from fyke.logical.scope import Scope
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
-_Value = int | float | str | bool
+_Value = int | float | str | bool | Decimal
 _Operand = Reference | Length
 
 

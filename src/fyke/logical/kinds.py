@@ -36,7 +36,7 @@ _TESTS: tuple[tuple[Callable[[pa.DataType], bool], Kind], ...] = (
     (pa.types.is_boolean, Kind.BOOLEAN),
     (pa.types.is_integer, Kind.INTEGER),
     (pa.types.is_floating, Kind.FLOAT),
-    (pa.types.is_decimal, Kind.DECIMAL),
+    (lambda arrow: pa.types.is_decimal(arrow) and arrow.precision <= 38, Kind.DECIMAL),
     (pa.types.is_string, Kind.STRING),
     (pa.types.is_large_string, Kind.STRING),
     (pa.types.is_string_view, Kind.STRING),
@@ -88,6 +88,8 @@ class Function:
 
 _ANYTHING = frozenset(Kind) - {Kind.EVENT, Kind.OTHER}
 _NUMBER = NUMERIC | {Kind.NULL}
+_WHOLE = frozenset({Kind.INTEGER, Kind.NULL})
+_ORDERED = NUMERIC | TEMPORAL | {Kind.STRING, Kind.DURATION, Kind.BOOLEAN, Kind.NULL}
 _TEXT = frozenset({Kind.STRING, Kind.NULL})
 _TRUTH = frozenset({Kind.BOOLEAN, Kind.NULL})
 _TIME = TEMPORAL | {Kind.NULL}
@@ -117,8 +119,8 @@ FUNCTIONS: dict[str, Function] = {
     "ceil": _numeric(Kind.INTEGER),
     "round": Function((_NUMBER, frozenset({Kind.INTEGER})), 1, 2, None),
     "mod": _numeric(None, least=2, most=2),
-    "least": Function((_NUMBER,), 2, None, None, across=True),
-    "greatest": Function((_NUMBER,), 2, None, None, across=True),
+    "least": Function((_ORDERED,), 2, None, None, across=True),
+    "greatest": Function((_ORDERED,), 2, None, None, across=True),
     "coalesce": Function((_ANYTHING,), 1, None, None, across=True),
     "nullif": Function((_ANYTHING,), 2, 2, None, across=True),
     "if": Function((_TRUTH, _ANYTHING), 3, 3, None, across=True),
@@ -126,7 +128,7 @@ FUNCTIONS: dict[str, Function] = {
     "lower": _text(Kind.STRING),
     "trim": _text(Kind.STRING),
     "length": _text(Kind.INTEGER),
-    "substring": _text(Kind.STRING, _NUMBER, _NUMBER, least=2),
+    "substring": _text(Kind.STRING, _WHOLE, _WHOLE, least=2),
     "concat": Function((_TEXT,), 1, None, Kind.STRING),
     "startswith": _text(Kind.BOOLEAN, _TEXT),
     "endswith": _text(Kind.BOOLEAN, _TEXT),
@@ -140,5 +142,20 @@ FUNCTIONS: dict[str, Function] = {
     "corr": Function((_VECTOR,), 2, 2, Kind.FLOAT, across=True),
     "size": Function((_VECTOR,), 1, 1, Kind.INTEGER),
 }
+
+_SIMPLE = NUMERIC | {Kind.BOOLEAN, Kind.STRING, Kind.NULL}
+CASTS: dict[Kind, frozenset[Kind]] = {
+    Kind.BOOLEAN: _SIMPLE,
+    Kind.INTEGER: _SIMPLE,
+    Kind.FLOAT: _SIMPLE,
+    Kind.DECIMAL: _SIMPLE,
+    Kind.STRING: (_SIMPLE - {Kind.FLOAT}) | {Kind.DATE},
+    Kind.DATE: TEMPORAL | {Kind.NULL},
+    Kind.TIMESTAMP: TEMPORAL | {Kind.NULL},
+}
+"""The kinds that CAST takes, by the kind it makes.
+
+A float has many texts, and a text can be a time in many ways: of these each engine has its own.
+"""
 
 AGGREGATES = frozenset({"avg", "sum", "min", "max", "count", "stddev", "first", "last"})

@@ -43,9 +43,18 @@ from fyke.language.relational import RelationalQuery
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.logical.check import Checker, is_aggregate
 from fyke.logical.kinds import Kind, comparable, kind_of
-from fyke.logical.returns import END, START, Output, OutputColumn, check_free, two_of_one_name
+from fyke.logical.returns import (
+    END,
+    START,
+    Output,
+    OutputColumn,
+    check_free,
+    check_partition_names,
+    two_of_one_name,
+)
 from fyke.logical.schema import EventSchema, unite_columns
 from fyke.logical.scope import InferType, Scope
+from fyke.logical.value_types import spell_out_decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +254,7 @@ def _conditions(query: RelationalQuery, scope: _StreamScope) -> list[Expression]
                 )
         resolved = _resolved(conjunct, scope)
         checker.condition(resolved)
-        found.append(resolved)
+        found.append(spell_out_decimals(resolved, scope.type_at))
     return found
 
 
@@ -297,7 +306,7 @@ def _output(query: RelationalQuery, scope: _StreamScope, partition: tuple[str, .
         name = item.alias or _default_name(item.expression)
         expression = _resolved(item.expression, scope, partition)
         kind = checker.kind(expression)
-        expression = _with_partition(expression, partition)
+        expression = _with_partition(spell_out_decimals(expression, scope.type_at), partition)
         if aggregated:
             _check_aggregated(expression, item.expression, query, partition)
         if (name, expression) not in [(each, Reference("", (each,))) for each in partition]:
@@ -340,6 +349,7 @@ def _check_aggregated(
 
 def _named(output: Output, query: RelationalQuery, partition: tuple[str, ...]) -> Output:
     fixed = [*partition, START, END]
+    check_partition_names(query, fixed)
     names = Counter([*fixed, *(column.name for column in output.columns)])
     for column in output.columns:
         items = query.items or ()

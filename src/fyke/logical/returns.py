@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fyke.errors import AggregateError, OutputNameError, Place, listed
 from fyke.language.ast import (
+    Equivalence,
     Expression,
     Index,
     Length,
@@ -20,13 +21,17 @@ from fyke.language.ast import (
     walk,
 )
 from fyke.language.query import Query
+from fyke.language.relational import RelationalQuery
 from fyke.language.unparse import unparse_expression
 from fyke.logical.check import Checker, over_matches
 from fyke.logical.kinds import Kind
 from fyke.logical.scope import Scope
+from fyke.logical.value_types import spell_out_decimals
 
 OWN = "__fyke_"  # how columns begin that Fyke adds on the way
 MATCH_ID, START, END = "match_id", "start", "end"
+MATCHES, QUERY, LAST, NODES = "matches", "query", "last", "nodes"  # of a compressed result
+PREVIOUS, HASH = "previous", "hash"  # of its nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ def _column(item: ReturnItem, checker: Checker, partition: tuple[str, ...], over
     if over:
         _check_constant_per_partition(expression, item, checker.scope, partition)
     name = item.alias or _default_name(item.expression)
-    return OutputColumn(name, expression, kind)
+    return OutputColumn(name, spell_out_decimals(expression, checker.scope.type_at), kind)
 
 
 def _kind(expression: Expression, checker: Checker) -> Kind:
@@ -153,6 +158,7 @@ def _default_name(expression: Expression) -> str:
 
 def _named(output: Output, partition: tuple[str, ...], query: Query, items: tuple[ReturnItem, ...]) -> Output:
     fixed = list(partition) if output.over_matches else [MATCH_ID, *partition, START, END]
+    check_partition_names(query, fixed)
     names = Counter([*fixed, *(column.name for column in output.columns)])
     for column in output.columns:
         check_free(column.name, query.text, _places(column.name, query, items))
@@ -171,6 +177,32 @@ def _places(name: str, query: Query, items: tuple[ReturnItem, ...]) -> list[Plac
     return [*declared, *made]
 
 
+def check_partition_names(query: Query | RelationalQuery, fixed: Sequence[str]) -> None:
+    """Raise OutputNameError if an attribute in ``[x]`` has the name of another of the ``fixed`` columns."""
+    names = Counter(fixed)
+    for condition in query.conditions:
+        for attribute in condition.attributes if isinstance(condition, Equivalence) else ():
+            if names[attribute] > 1:
+                rename = f"Rename the column {attribute!r} of the events"
+                raise two_of_one_name(attribute, fixed, query.text, [condition.place], rename)
+
+
+def check_compressed_names(query: Query, partition: tuple[str, ...], groups: Mapping[str, bool]) -> None:
+    """Raise OutputNameError if a compressed result could not hold these variables, by name: group or not."""
+    check_partition_names(query, [*partition, END, MATCHES, QUERY, LAST, NODES])
+    taken = {PREVIOUS, START, HASH}
+    for name, group in groups.items():
+        field = f"{name}[]" if group else name
+        if field in taken:
+            raise OutputNameError(
+                f"the nodes of a compressed result would have two fields named {field!r}",
+                place=next(event.place for event in events(query.pattern) if event.variable == name),
+                text=query.text,
+                remedy="Rename the variable.",
+            )
+        taken.add(field)
+
+
 def check_free(name: str, text: str | None, places: Sequence[Place | None]) -> None:
     """Refuse a column of the result whose name Fyke may use on the way, at the last place that makes it."""
     if name.lower().startswith(OWN):
@@ -186,7 +218,7 @@ def two_of_one_name(
     name: str, fixed: Sequence[str], text: str | None, places: Sequence[Place | None], rename: str
 ) -> OutputNameError:
     """Return the error of a result with two columns of one name, at the last place that makes one."""
-    taken = f"; {listed(fixed)} are taken" if name in fixed else ""
+    taken = f"; {listed(dict.fromkeys(fixed))} are taken" if name in fixed else ""
     return OutputNameError(
         f"the result would have two columns named {name!r}",
         place=places[-1],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from fyke.errors import (
     listed,
     near_misses,
 )
-from fyke.language.ast import Event, Expression, Pattern, events
+from fyke.language.ast import Call, Event, Expression, Pattern, Reference, events
 from fyke.logical.schema import EventSchema
 
 InferType = Callable[[Expression, tuple[str, ...]], "pa.DataType | None"]
@@ -83,6 +84,20 @@ class Scope:
             arrow = fields[name]
         return arrow
 
+    def type_at(self, node: Expression) -> pa.DataType | None:
+        """Return the type of a reference or of a call that the language does not know.
+
+        A reference to the variable ``""`` is to an attribute that all events have; a whole event has no type.
+        """
+        if isinstance(node, Reference):
+            if node.variable == "":
+                return self.schema.columns[node.path[0]]
+            return self.attribute_type(node.variable, node.path, node.place) if node.path else None
+        assert isinstance(node, Call)
+        if self.functions is not None and node.function in self.functions:
+            return pa.float64()
+        return None if self.infer is None else self.infer(node, self.schema.attributes(None))
+
 
 def make_scope(
     pattern: Pattern,
@@ -114,7 +129,8 @@ def make_scope(
             text=text,
             remedy="Give type='column', or a dict {type: events}; without either a pattern names one type.",
         )
-    return Scope(schema, variables, absent, text, infer, functions)
+    # The type of one call is asked for more than once.
+    return Scope(schema, variables, absent, text, infer and functools.cache(infer), functions)
 
 
 def _check_type(declaration: Event, schema: EventSchema, text: str | None) -> None:

@@ -27,7 +27,7 @@ from fyke.logical.check import is_aggregate
 from fyke.logical.kinds import AGGREGATES, FUNCTIONS
 from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
 from fyke.logical.partition import drop_implied
-from fyke.logical.returns import Output
+from fyke.logical.returns import Output, check_compressed_names
 from fyke.plan.outputs import OUTPUTS
 from fyke.techniques import Techniques
 
@@ -132,15 +132,16 @@ class _Collector:
             return map_children(expression, lambda argument: self._aggregate_argument(argument, types))
         return map_children(expression, lambda child: self.derive(child, types))
 
-    def export(self, expression: Expression, types: dict[str, str | None]) -> Expression:
-        """Replace calls that only the input's engine knows by references to columns of prepared rows."""
+    def export(self, expression: Expression, types: Mapping[str, frozenset[str | None]]) -> Expression:
+        """Replace calls that only the input's engine knows by references to columns of prepared rows.
+
+        ``types`` are those a variable has in any alternative; a partition attribute is one of all rows.
+        """
         if isinstance(expression, Call) and self._foreign(expression.function):
             element = _element(expression)
             if element is not None:
-                row = _about_row(expression)
-                name = f"e{len(self.exported)}"
-                needed = frozenset({types.get(element.variable)})
-                made = self.exported.setdefault(unparse_expression(row), Derived(name, row, needed))
+                needed = types.get(element.variable, frozenset({None}))
+                made = _kept(self.exported, "e", _about_row(expression), needed)
                 return Reference(element.variable, (physical(made),), element.index, place=expression.place)
         return map_children(expression, lambda child: self.export(child, types))
 
@@ -183,15 +184,19 @@ class _Collector:
         return self._column(argument, first, types)
 
     def _column(self, expression: Expression, element: Reference, types: dict[str, str | None]) -> Expression:
-        row = _about_row(expression)
-        key = unparse_expression(row)
-        known = self.derived.get(key)
         needed = frozenset({types.get(element.variable)})
-        if known is None:
-            self.derived[key] = Derived(f"d{len(self.derived)}", row, needed)
-        else:
-            self.derived[key] = replace(known, types=known.types | needed)
-        return Reference(element.variable, (self.derived[key].name,), element.index, place=expression.place)
+        made = _kept(self.derived, "d", _about_row(expression), needed)
+        return Reference(element.variable, (made.name,), element.index, place=expression.place)
+
+
+def _kept(
+    columns: dict[str, Derived], prefix: str, row: Expression, needed: frozenset[str | None]
+) -> Derived:
+    """Return the column of an expression over a row, made once and kept for every type that needs it."""
+    key = unparse_expression(row)
+    known = columns.get(key, Derived(f"{prefix}{len(columns)}", row, frozenset()))
+    columns[key] = replace(known, types=known.types | needed)
+    return columns[key]
 
 
 def physical(derived: Derived) -> str:
@@ -203,7 +208,15 @@ def physical(derived: Derived) -> str:
 
 
 def push_down(analysed: Analysed, output: str = "all", techniques: Techniques = _DEFAULTS) -> Pushed:
-    """Split an analysed query into roles, derived columns and conditions over several events."""
+    """Split an analysed query into roles, derived columns and conditions over several events.
+
+    Raises
+    ------
+    OutputNameError, TooManyVariablesError, UnsupportedQueryError
+    """
+    if output == "compressed":
+        groups = {v.name: v.group for each in analysed.form.alternatives for v in each.variables}
+        check_compressed_names(analysed.query, analysed.form.partition, groups)
     collector = _Collector(analysed)
     # Matches overlap within the partition that [x] names, so it must stay in one piece for that.
     whole = OUTPUTS[output].apart or not techniques.partition
@@ -221,7 +234,9 @@ def push_down(analysed: Analysed, output: str = "all", techniques: Techniques = 
         )
         alternatives.append(replace(alternative, conditions=kept, absences=absences))
     starts_of = _start_roles(analysed, collector, split)
-    every = {v.name: v.type for each in analysed.form.alternatives for v in each.variables}
+    every: dict[str, frozenset[str | None]] = {}
+    for variable in (v for each in analysed.form.alternatives for v in each.variables):
+        every[variable.name] = every.get(variable.name, frozenset()) | {variable.type}
     columns = tuple(
         replace(column, expression=collector.export(column.expression, every))
         for column in analysed.output.columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from fyke.language.ast import (
     Between,
     Binary,
     Call,
+    Cast,
     Duration,
     Expression,
     In,
@@ -35,10 +36,12 @@ from fyke.reference.values import (
     aggregate,
     arithmetic,
     call,
+    cast,
     comparison,
     conjunction,
     disjunction,
     like,
+    literal,
     negation,
     negative,
 )
@@ -87,11 +90,11 @@ def evaluate(
 
     match expression:
         case Literal():
-            return expression.value
+            return literal(expression.value)
         case Duration():
             return _length(expression.nanoseconds)
         case Timestamp():
-            return datetime.fromisoformat(expression.text)
+            return _moment(expression.text)
         case Reference():
             return _referred(expression, bindings, cursors)
         case Length():
@@ -105,6 +108,8 @@ def evaluate(
             return _aggregated(expression, bindings, cursors, functions)
         case Call():
             return call(expression.function, [value(part) for part in expression.arguments], functions)
+        case Cast():
+            return cast(value(expression.operand), expression.type)
         case In() | Between() | Like() | IsNull():
             truth = _predicate(expression, value)
             return negation(truth) if expression.negated else truth
@@ -118,6 +123,12 @@ def _length(nanoseconds: int) -> timedelta:
         return timedelta(microseconds=microseconds)
     exact: timedelta = pa.scalar(nanoseconds, pa.duration("ns")).as_py()  # pandas has finer ones than Python
     return exact
+
+
+def _moment(text: str) -> datetime:
+    """Return a point in time, which is in UTC unless the text has an offset."""
+    moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+    return moment.astimezone(timezone.utc) if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
 def _binary(operator: str, left: Value, right: Value) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,10 +14,16 @@ from fyke.language.relational import RelationalQuery
 from fyke.language.text import AnyQuery, parse
 from fyke.limits import Limits
 from fyke.logical.analyse import Analysed, analyse
-from fyke.logical.relational import analyse_relational
+from fyke.logical.relational import AnalysedRelational, analyse_relational
 from fyke.logical.schema import EventSchema
 from fyke.reference.compressed import compressed_rows
 from fyke.reference.events import Given, occurrences, processing_order, read_events
+from fyke.reference.explicit_types import (
+    alternative_with_casts,
+    attributes_of,
+    output_with_casts,
+    with_casts,
+)
 from fyke.reference.expression import Functions
 from fyke.reference.matches import matches, non_overlap
 from fyke.reference.relational import relational_table
@@ -60,11 +67,28 @@ def _match_relational(ordered: pa.Table, query: RelationalQuery, schema: EventSc
         stream.alias: [event for event in every if schema.type_column is None or event.type == stream.name]
         for stream in query.streams
     }
-    return relational_table(streams, analysed)
+    return relational_table(streams, _explicit(analysed, schema))
+
+
+def _explicit(analysed: AnalysedRelational, schema: EventSchema) -> AnalysedRelational:
+    types = attributes_of(schema.columns)
+    streams = tuple(
+        replace(each, conditions=tuple(with_casts(condition, types) for condition in each.conditions))
+        for each in analysed.streams
+    )
+    across = tuple(
+        replace(each, expression=with_casts(each.expression, types)) for each in analysed.conditions
+    )
+    output = output_with_casts(analysed.output, types)
+    return replace(analysed, streams=streams, conditions=across, output=output)
 
 
 def match_analysed(ordered: pa.Table, analysed: Analysed, output: str, functions: Functions) -> pa.Table:
     """Return the result of an analysed query on events in processing order."""
+    types = attributes_of(analysed.schema.columns)
+    alternatives = tuple(alternative_with_casts(each, types) for each in analysed.form.alternatives)
+    form = replace(analysed.form, alternatives=alternatives)
+    analysed = replace(analysed, form=form, output=output_with_casts(analysed.output, types))
     every = occurrences(ordered, analysed.schema, _only_type(analysed.query))
     found = matches(analysed.form, every, analysed.window, functions)
     if output == "non_overlap":

@@ -6,12 +6,13 @@ wherever that page says nothing.  Nothing here is shared with an engine.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
-from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from fyke.errors import InputError, UnknownFunctionError, near_misses
@@ -20,7 +21,15 @@ Value = Any
 """None, bool, int, float, Decimal, str, datetime, date, timedelta, or a list or dict of values."""
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-_DECIMAL_DIGITS = 38
+_FARTHEST = 2**31 - 1
+_EXACT = Context(prec=200)
+_QUOTIENT = Decimal((0, (1,), -38))
+
+
+def literal(value: Value) -> Value:
+    """Return what a literal means: a whole number beyond 64 bits is a decimal."""
+    large = isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX
+    return Decimal(value) if large else value
 
 
 # --- comparison -------------------------------------------------------------------------
@@ -134,6 +143,8 @@ def arithmetic(operator: str, left: Value, right: Value) -> Value:
 
 def negative(value: Value) -> Value:
     """Return ``-value``; null for null and for the one integer whose negative is too large."""
+    if isinstance(value, Decimal):
+        return value.copy_negate() if value else value  # Python's own minus would round to 28 digits
     return None if value is None else _in_range(-value)
 
 
@@ -150,16 +161,13 @@ def _float_arithmetic(operator: str, left: float, right: float) -> float:
     return {"+": left + right, "-": left - right, "*": left * right}[operator]
 
 
-def _decimal_arithmetic(operator: str, left: Decimal, right: Decimal) -> Decimal | None:
-    # The whole quotient behind a remainder may have more digits than any decimal column.
-    with localcontext(Context(prec=_DECIMAL_DIGITS if operator != "%" else 4 * _DECIMAL_DIGITS)):
-        if operator == "/":
-            result = left / right
-        elif operator == "%":
-            result = left % right
-        else:
-            result = {"+": left + right, "-": left - right, "*": left * right}[operator]
-    return None if result.adjusted() >= _DECIMAL_DIGITS else result
+def _decimal_arithmetic(operator: str, left: Decimal, right: Decimal) -> Decimal:
+    """Exact, but for quotients: they have 38 digits behind the point, as Spark rounds them at first."""
+    if operator == "/":
+        return _EXACT.divide(left, right).quantize(_QUOTIENT, ROUND_HALF_UP, _EXACT)
+    if operator == "%":
+        return _EXACT.remainder(left, right)
+    return {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply}[operator](left, right)
 
 
 def _temporal(operator: str, left: Value, right: Value) -> Value:
@@ -175,9 +183,93 @@ def _temporal(operator: str, left: Value, right: Value) -> Value:
             return _temporal("+", right, left)
         if isinstance(left, timedelta) and isinstance(right, timedelta) and operator in "+-":
             return left + right if operator == "+" else left - right
+        if isinstance(right, timedelta) and operator == "*":
+            return _scaled("*", right, left)
+        if isinstance(left, timedelta) and operator in "*/":
+            return _scaled(operator, left, right)
     except OverflowError:
         return None
     raise TypeError(f"no {operator!r} between {type(left).__name__} and {type(right).__name__}")
+
+
+def _scaled(operator: str, duration: timedelta, number: int | float | Decimal) -> timedelta | None:
+    """Return a duration multiplied or divided, rounded half up to microseconds; null for no number."""
+    micros = duration // timedelta(microseconds=1)
+    if operator == "/" and number == 0:
+        return None
+    if isinstance(number, float):
+        exact = Decimal(micros * number if operator == "*" else micros / number)
+    else:
+        exact = (_EXACT.multiply if operator == "*" else _EXACT.divide)(Decimal(micros), Decimal(number))
+    if not exact.is_finite() or exact.adjusted() > 20:
+        return None
+    whole = _in_range(int(exact.quantize(Decimal(1), ROUND_HALF_UP, _EXACT)))
+    return None if whole is None else timedelta(microseconds=whole)
+
+
+# --- casts ------------------------------------------------------------------------------
+
+
+INSTANT = "INSTANT"  # a time in UTC, which no query can ask for
+_BLANKS = " \t\r\n"
+_BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+_TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
+
+
+def cast(value: Value, target: str) -> Value:
+    """Return ``CAST(value AS target)``: null where the value has no such form.
+
+    What is behind the point of a number is cut off, or rounded half up in a decimal.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str) and target != "STRING":
+        return _read(value.strip(_BLANKS), target)
+    if target == "BOOLEAN":
+        return value if isinstance(value, bool) else value != 0
+    if target == "STRING":
+        if isinstance(value, bool):
+            return str(value).lower()
+        return format(value, "f") if isinstance(value, Decimal) else str(value)
+    if target == "DATE":
+        return value.date() if isinstance(value, datetime) else value
+    if target == INSTANT:
+        return _instant(value)
+    if target == "TIMESTAMP":
+        return value if isinstance(value, datetime) else _instant(value).replace(tzinfo=None)
+    return _as_number(int(value) if isinstance(value, bool) else value, target)
+
+
+def _read(text: str, target: str) -> Value:
+    if target == "BOOLEAN":
+        return True if text.lower() in _TRUE else False if text.lower() in _FALSE else None
+    number = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,6})?"
+    if not re.fullmatch(r"[+-]?[0-9]+" if target in _BITS else number, text):
+        return None
+    return _as_number(float(text) if target in ("DOUBLE", "FLOAT") else Decimal(text), target)
+
+
+def _single(value: float) -> float:
+    """Return the nearest float of 32 bits; beyond the largest there is infinity."""
+    return ctypes.c_float(value).value
+
+
+def _as_number(value: int | float | Decimal, target: str) -> Value:
+    if target in ("DOUBLE", "FLOAT"):
+        return _single(float(value)) if target == "FLOAT" else float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if target in _BITS:
+        limit = 2 ** (_BITS[target] - 1)
+        return math.trunc(value) if -limit <= math.trunc(value) < limit else None
+    digits, scale = (int(part) for part in re.findall("[0-9]+", target))
+    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if exact and exact.adjusted() >= digits - scale:
+        return None
+    rounded = exact.quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, Context(prec=2_000_000))
+    if rounded and rounded.adjusted() >= digits - scale:
+        return None
+    return rounded if rounded else rounded.copy_abs()
 
 
 # --- aggregates of a group --------------------------------------------------------------
@@ -319,9 +411,13 @@ def _round(value: Value, digits: int = 0) -> Value:
 
 
 def _substring(text: str, start: int, length: int | None = None) -> str:
-    """Substring from 1; a negative start counts from the end, and 0 means 1."""
+    """Substring from 1; a negative start counts from the end, and 0 means 1.
+
+    A number beyond 32 bits is as far as there is.
+    """
+    start = min(max(start, -_FARTHEST), _FARTHEST)
     begin = start - 1 if start > 0 else len(text) + start if start < 0 else 0
-    end = len(text) if length is None else begin + length
+    end = len(text) if length is None else begin + min(max(length, -_FARTHEST), _FARTHEST)
     return text[max(begin, 0) : max(end, 0)]
 
 
@@ -352,7 +448,7 @@ _ABOUT_NULLS: Mapping[str, Callable[..., Value]] = {
     "if": _if,
 }
 _STRICT: Mapping[str, Callable[..., Value]] = {
-    "abs": lambda value: _in_range(abs(value)),
+    "abs": lambda value: value.copy_abs() if isinstance(value, Decimal) else _in_range(abs(value)),
     "sign": _sign,
     "sqrt": _sqrt,
     "exp": _exp,

@@ -25,7 +25,7 @@ from fyke.engine.state import State
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import MatchAggregate, combine_tallies, split_aggregates
 from fyke.plan.plan import Plan
-from fyke.spark.aggregates import AGGREGATES
+from fyke.spark.aggregates import AGGREGATES, with_all_digits
 from fyke.spark.expression import quote, to_sql
 from fyke.spark.observe import Observed, counts_of_task, with_metrics, without_counts
 from fyke.spark.prepare import arranged, arrow_columns, prepared, relevant, together
@@ -78,11 +78,12 @@ def _aggregated(matches: DataFrame, plan: Plan, builder: RowBuilder) -> DataFram
     finished = builder.finish(builder.schema.empty_table()).schema
     partition = [F.col(quote(name)) for name in plan.partition]
     asked = [_aggregate(each, builder).alias(each.column) for each in aggregates]
-    grouped = matches.groupBy(*partition).agg(*asked)
+    grouped = with_all_digits(matches.groupBy(*partition).agg(*asked), aggregates)
+    types = arrow_columns(grouped)
     columns = []
     for column, item in zip(plan.result.columns, items, strict=True):
         kind = from_arrow_type(finished.field(column.name).type, prefer_timestamp_ntz=True)
-        columns.append(F.expr(to_sql(item, {})).cast(kind).alias(column.name))
+        columns.append(F.expr(to_sql(item, types)).cast(kind).alias(column.name))
     return grouped.select(*partition, *columns)
 
 

@@ -21,8 +21,9 @@ from fyke.language.ast import Expression, Reference, map_references
 from fyke.logical.relational import AnalysedRelational, JoinedStream
 from fyke.logical.returns import END, START, OutputColumn
 from fyke.plan.match_aggregates import MatchAggregate, split_aggregates
-from fyke.spark.aggregates import AGGREGATES
+from fyke.spark.aggregates import AGGREGATES, with_all_digits
 from fyke.spark.expression import quote, timed_sql, to_sql
+from fyke.spark.prepare import arrow_columns
 
 _WATERMARK = "spark.watermarkDelayMs"
 _DAY = 24 * 3600 * 1_000_000
@@ -220,7 +221,10 @@ class _Plan:
             ticks = f"{quote(_window(0))} * {self.analysed.slide}L"
             last = f"{ticks} + {self.analysed.window - 1}L"
             start, end = (F.expr(self.clock.moment(each)) for each in (ticks, last))
-        values = [F.expr(to_sql(item, {})) for item in items]
+        grouped = with_all_digits(grouped, aggregates)
+        named = (*self.analysed.partition, *(each.column for each in aggregates))
+        types = arrow_columns(grouped.select(*(F.col(quote(name)) for name in named)))
+        values = [F.expr(to_sql(item, types)) for item in items]
         return grouped.select(
             *(F.col(quote(name)) for name in self.analysed.partition),
             start.alias(START),

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.conditions.evaluate import Column, evaluate
+from fyke.engine.conditions.columns import Column
+from fyke.engine.conditions.evaluate import evaluate
 from fyke.engine.input.near_anchors import near_anchors
 from fyke.engine.input.order import times
 from fyke.engine.input.single_array import one_array
@@ -58,7 +59,7 @@ def _plain(field: pa.Field) -> pa.Field:
         return field.with_type(pa.large_list(_plain(kind.value_field)))
     if pa.types.is_dictionary(kind):
         return field.with_type(pa.dictionary(kind.index_type, _PLAIN.get(kind.value_type, kind.value_type)))
-    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+    if pa.types.is_decimal(kind) and kind.precision <= 38:
         return field.with_type(pa.decimal128(kind.precision, kind.scale))
     return field.with_type(_PLAIN.get(kind, kind))
 

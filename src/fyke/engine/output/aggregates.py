@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.conditions.evaluate import Column, evaluate
+from fyke.engine.conditions.columns import Column
+from fyke.engine.conditions.evaluate import evaluate
 from fyke.engine.input.order import partition_codes
 from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels.arrays import Array
@@ -137,6 +138,8 @@ def grouped(function: str, values: pa.Array, owner: Array, groups: int) -> pa.Ar
     if function in ("min", "max") and pa.types.is_floating(values.type):
         ranked = _by_owner(function, _ranks(values), owner, groups)
         return _unranked(ranked).cast(values.type)
+    if function in ("min", "max") and pa.types.is_duration(values.type):  # of which Arrow has no order
+        return _by_owner(function, values.cast(pa.int64()), owner, groups).cast(values.type)
     if function == "sum" and pa.types.is_integer(values.type):
         values = values.cast(pa.int64())
         if _may_leave(values):

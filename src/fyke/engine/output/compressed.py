@@ -24,11 +24,9 @@ from fyke.engine.output.graphs import GraphSet, concat_graphs
 from fyke.engine.output.identity import event_hashes, fold_ids, query_seed
 from fyke.engine.output.rows import ResultBuilder, as_time, event_structs, take_rows
 from fyke.errors import InputError
-from fyke.logical.returns import END, MATCH_ID, START
+from fyke.logical.returns import END, HASH, LAST, MATCH_ID, MATCHES, NODES, PREVIOUS, QUERY, START
 from fyke.plan.plan import Plan
 
-MATCHES, QUERY, LAST, NODES = "matches", "query", "last", "nodes"
-_PREVIOUS, _HASH = "previous", "hash"
 _GROUP = "[]"
 _FIXED = (END, MATCHES, QUERY, LAST, NODES)
 _CHUNK = 1 << 14
@@ -78,9 +76,9 @@ class CompressedBuilder:
         hashes = np.zeros((len(at), 2), np.uint64)
         hashes[bound] = event_hashes(at[bound], rows, self.plan.needed, events)
         fields = {
-            _PREVIOUS: _previous(graphs.nodes),
+            PREVIOUS: _previous(graphs.nodes),
             START: _times_at(events[L.EVENT_START], at, rows.schema.field(schema.start).type),
-            _HASH: _words(hashes),
+            HASH: _words(hashes),
         }
         for number, (name, spec) in enumerate(self.variables.items()):
             mine = np.where(graphs.nodes[:, VARIABLE] == number, at, -1)
@@ -133,7 +131,7 @@ def enumerated_schema(schema: pa.Schema) -> pa.Schema:
     fields += [pa.field(START, node.field(START).type), schema.field(END)]
     for k in range(node.num_fields):
         name, kind = node.field(k).name, node.field(k).type
-        if name not in (_PREVIOUS, START, _HASH):
+        if name not in (PREVIOUS, START, HASH):
             group = name.endswith(_GROUP)
             fields.append(pa.field(name.removesuffix(_GROUP), pa.list_(kind) if group else kind))
     return pa.schema(fields)
@@ -156,13 +154,13 @@ class _Reader:
         )
         nodes = self.batch.column(NODES).flatten()
         self.fields = {nodes.type.field(k).name: nodes.field(k) for k in range(nodes.type.num_fields)}
-        self.variables = [name for name in self.fields if name not in (_PREVIOUS, START, _HASH)]
+        self.variables = [name for name in self.fields if name not in (PREVIOUS, START, HASH)]
         self.node_ends = _ends(self.batch.column(NODES))
         self.lasts = self.batch.column(LAST).flatten().to_numpy().astype(np.int64)
         self.last_ends = _ends(self.batch.column(LAST))
         self.row = np.repeat(np.arange(batch.num_rows), np.diff(np.concatenate(([0], self.node_ends))))
         self.nodes = self._graph(len(nodes))
-        self.hashes = np.frombuffer(b"".join(self.fields[_HASH].to_pylist()), np.uint64).reshape(-1, 2).copy()
+        self.hashes = np.frombuffer(b"".join(self.fields[HASH].to_pylist()), np.uint64).reshape(-1, 2).copy()
         self.seed = np.frombuffer(self.batch.column(QUERY)[0].as_py(), np.uint64).copy()
 
     def _graph(self, count: int) -> Array:
@@ -170,7 +168,7 @@ class _Reader:
         for number, name in enumerate(self.variables):
             nodes[self.fields[name].is_valid().to_numpy(zero_copy_only=False), VARIABLE] = number
         nodes[:, EVENT] = np.where(nodes[:, VARIABLE] >= 0, np.arange(count), -1)
-        previous = self.fields[_PREVIOUS]
+        previous = self.fields[PREVIOUS]
         links = previous.flatten().to_numpy().astype(np.int64)
         ends = _ends(previous)
         begins = np.concatenate(([0], ends[:-1])).astype(np.int64)

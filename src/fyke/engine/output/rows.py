@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.conditions.evaluate import Column, apply, evaluate
+from fyke.engine.conditions.columns import Column, apply
+from fyke.engine.conditions.evaluate import evaluate
 from fyke.engine.found import Found
 from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels import layout as L
@@ -182,7 +183,7 @@ class _Values:
         def unless_null(*values: float | None) -> float | None:
             return None if None in values else float(function(*values))
 
-        return apply(unless_null, [self.column(argument) for argument in node.arguments])
+        return apply(unless_null, pa.float64(), *(self.column(argument) for argument in node.arguments))
 
     def _bound(self, variable: str) -> tuple[Array, Array]:
         """Return the events of a variable, match after match, and where those of each match begin."""
