@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -132,7 +133,7 @@ def prepared(frame: DataFrame, plan: Plan) -> DataFrame:
     schema = plan.schema
     roles = F.expr(_roles_sql(plan.roles, schema))
     timed = _by_bytes(frame).where(timed_sql(schema.time))
-    if not plan.every_row_counts:
+    if not plan.every_row_counts and not frame.isStreaming:
         filtering = _scan_sql(plan.roles, schema)
         timed = timed if filtering is None else timed.where(filtering)
     return timed.withColumns({ROLES: roles, **_new_columns(plan.made, schema)})
@@ -154,12 +155,19 @@ def rejected(frame: DataFrame, time: tuple[str, str]) -> DataFrame:
 
 
 def relevant(frame: DataFrame, plan: Plan) -> DataFrame:
-    """Leave out prepared rows that can play no role or are in no partition, where they do not matter."""
-    if not plan.every_row_counts:
-        frame = frame.where(f"{ROLES} <> 0")
-    for key in _keys(plan):
-        frame = frame.where(key.isNotNull())
-    return frame
+    """Leave out prepared rows that can play no role or are in no partition, where they do not matter.
+
+    On a stream every event moves the watermark, whatever its role, so the filter must not come before it:
+    Spark leaves a condition in its place that is no function of the row.
+    """
+    wanted = [] if plan.every_row_counts else [F.col(ROLES) != 0]
+    wanted += [key.isNotNull() for key in _keys(plan)]
+    if not wanted:
+        return frame
+    condition = reduce(Column.__and__, wanted)
+    if frame.isStreaming:
+        condition = F.when(F.spark_partition_id() >= 0, condition).otherwise(False)
+    return frame.where(condition)
 
 
 def first_rows(frame: DataFrame, plan: Plan, count: int) -> pa.Table:

@@ -1,0 +1,61 @@
+"""Streams of files for tests: what comes in each micro-batch, and what a query has written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming import StreamingQuery
+
+
+class Live:
+    """A folder that files come into, one a micro-batch, and queries that read it into another."""
+
+    def __init__(self, spark: SparkSession, root: Path, schema: pa.Schema) -> None:
+        self.spark, self.root, self.schema = spark, root, schema
+        self.count = 0
+        (root / "in").mkdir(parents=True)
+
+    def add(self, table: pa.Table) -> None:
+        """Let a file come in."""
+        path = self.root / "in" / f"{self.count:04}.parquet"
+        pq.write_table(table.cast(self.schema), path.with_suffix(".part"))
+        os.utime(path.with_suffix(".part"), (1_000 + self.count,) * 2)
+        path.with_suffix(".part").rename(path)
+        self.count += 1
+
+    def events(self) -> DataFrame:
+        """Return the stream."""
+        schema = from_arrow_schema(self.schema, prefer_timestamp_ntz=True)
+        reader = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+        return reader.parquet(str(self.root / "in"))
+
+    def start(self, frame: DataFrame, name: str) -> StreamingQuery:
+        """Write a stream to files; it goes on where it stopped."""
+        writer = frame.writeStream.format("parquet").option("path", str(self.root / name))
+        return writer.option("checkpointLocation", str(self.root / f"{name}.checkpoint")).start()
+
+    def written(self, frame: DataFrame, name: str) -> pa.Table:
+        """Return what a query has written."""
+        return self.spark.read.schema(frame.schema).parquet(str(self.root / name)).toArrow()
+
+
+def state_rows(query: StreamingQuery) -> int:
+    """Return how many rows the state of a query has."""
+    progress: Any = query.lastProgress
+    return sum(operator.numRowsTotal for operator in progress.stateOperators)
+
+
+def counts(query: StreamingQuery) -> dict[str, int]:
+    """Return what a query has counted over all its micro-batches."""
+    totals: dict[str, int] = {}
+    for progress in query.recentProgress:
+        row = progress.observedMetrics.get("fyke")
+        for name, value in (row.asDict() if row is not None else {}).items():
+            totals[name] = totals.get(name, 0) + (value or 0)
+    return totals

@@ -1,0 +1,215 @@
+"""Patterns on streaming DataFrames: the rows of the batch, as soon as they are certain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import fyke
+from fyke.errors import OptionError, StreamError, TimeColumnError
+from tests.spark.live import Live, counts, state_rows
+from tests.spark.streams import OPTIONS, QUERIES, SECOND, START, stream
+from tests.spark.tables import assert_same, on_table
+
+pytestmark = pytest.mark.spark
+
+# Every strategy, absences everywhere, groups, alternatives, intervals, counted windows, several keys or none.
+TOGETHER = [
+    ("any", "next", "greedy", "robust"),
+    ("partition contiguity", "strict contiguity", "keyless", "two keys"),
+    ("absence between", "absence at the start", "absence at the end", "or"),
+    ("non overlap", "tie breaker", "lasting, group", "returned"),
+]
+END = 10**6  # seconds: later than everything
+
+
+def in_time(table: pa.Table) -> pa.Table:
+    """Return the rows that have a time, in the order of their times."""
+    known = table.filter(pc.is_valid(table["ts"]))
+    return known.take(pc.sort_indices(known, [("ts", "ascending")]))
+
+
+def the_end(table: pa.Table) -> pa.Table:
+    """Return an event of no type, so late that every window has passed."""
+    last = table.slice(0, 1)
+    moment = pa.array([START + END * SECOND], pa.int64()).cast(table.schema.field("ts").type)
+    for name, column in {"ts": moment, "since": moment, "kind": pa.array(["none"])}.items():
+        last = last.set_column(last.schema.get_field_index(name), name, column)
+    return last
+
+
+def shuffled(table: pa.Table, seed: int) -> pa.Table:
+    return table.take(pa.array(np.random.default_rng(seed).permutation(table.num_rows)))
+
+
+@pytest.mark.parametrize("names", TOGETHER, ids=lambda names: names[0])
+def test_a_stream_brings_the_rows_of_the_batch(
+    spark: SparkSession, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    events = in_time(stream())
+    live = Live(spark, tmp_path, events.schema)
+    frames, queries = {}, {}
+    for name in names:
+        query, more = QUERIES[name]
+        frames[name] = fyke.match(live.events(), query, **{**OPTIONS, **more}, watermark="2 minutes")
+    third = events.num_rows // 3
+    for part in range(3):
+        live.add(shuffled(events.slice(part * third, None if part == 2 else third), part))
+    live.add(the_end(events))
+    for name, frame in frames.items():
+        queries[name] = live.start(frame, name.replace(" ", "_").replace(",", ""))
+    matched = 0
+    for name, query in queries.items():
+        query.processAllAvailable()
+        query.stop()
+        expected = on_table(events, QUERIES[name][0], **{**OPTIONS, **QUERIES[name][1]})
+        found = live.written(frames[name], name.replace(" ", "_").replace(",", ""))
+        assert_same(found, expected)
+        matched += expected.num_rows
+        assert counts(query)["late"] == 0
+        if QUERIES[name][1].get("output") != "non_overlap" and "EVENTS" not in QUERIES[name][0]:
+            assert state_rows(query) == 0, name
+    assert matched > 50
+
+
+def moments(*seconds: int, kinds: str) -> pa.Table:
+    """Return events at seconds, of the types that letters name."""
+    ticks = pa.array([START + second * SECOND for second in seconds], pa.int64())
+    return pa.table(
+        {"kind": list(kinds), "ts": ticks.cast(pa.timestamp("us", tz="UTC")), "k": [1] * len(kinds)}
+    )
+
+
+# A pattern, and the watermark from which on its match of A at 0 s and B at 20 s is certain.
+CERTAIN = {
+    "any": ("PATTERN SEQ(A a, B b) WHERE skip_till_any_match { [k] } WITHIN 1 minute", 20),
+    "next": ("PATTERN SEQ(A a, B b) WHERE { [k] } WITHIN 1 minute", 20),
+    "contiguous": ("PATTERN SEQ(A a, B b) WHERE partition_contiguity { [k] } WITHIN 1 minute", 20),
+    "absence between": ("PATTERN SEQ(A a, ~C c, B b) WHERE { [k] } WITHIN 1 minute", 20),
+    "absence at the end": ("PATTERN SEQ(A a, B b, ~C c) WHERE { [k] } WITHIN 1 minute", 60),
+    "greedy": ("PATTERN SEQ(A a, B+ b[]) WHERE greedy_skip_till_next_match { [k] } WITHIN 1 minute", 60),
+    "robust": ("PATTERN SEQ(A a, B b) WHERE robust_skip_till_next_match { [k] } WITHIN 1 minute", 60),
+}
+
+
+def test_a_match_is_reported_as_soon_as_it_is_certain(spark: SparkSession, tmp_path: Path) -> None:
+    first = moments(0, 20, kinds="AB")
+    live = Live(spark, tmp_path, first.schema)
+    frames = {
+        name: fyke.match(live.events(), query, **OPTIONS, watermark="10 seconds")
+        for name, (query, _) in CERTAIN.items()
+    }
+    live.add(first)
+    queries = {name: live.start(frame, name.replace(" ", "_")) for name, frame in frames.items()}
+    seen: dict[str, int] = {}
+    for second in (29, 30, 69, 70, 71):  # the watermark is ten seconds behind
+        live.add(moments(second, kinds="X"))
+        for name, query in queries.items():
+            query.processAllAvailable()
+            if live.written(frames[name], name.replace(" ", "_")).num_rows:
+                seen.setdefault(name, second - 10)
+    for query in queries.values():
+        query.stop()
+    # The first watermark at which it could be known, of those that came.
+    assert seen == {
+        name: min(w for w in (19, 20, 59, 60, 61) if w >= at) for name, (_, at) in CERTAIN.items()
+    }
+
+
+def test_a_query_goes_on_where_it_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    events = in_time(stream(120))
+    live = Live(spark, tmp_path, events.schema)
+    query, _ = QUERIES["next"]
+    for part in range(4):
+        live.add(events.slice(part * 30, None if part == 3 else 30))
+        frame = fyke.match(live.events(), query, **OPTIONS, watermark="1 minute")
+        running = live.start(frame, "out")
+        running.processAllAvailable()
+        running.stop()
+    live.add(the_end(events))
+    running = live.start(frame, "out")
+    running.processAllAvailable()
+    running.stop()
+    assert_same(live.written(frame, "out"), on_table(events, query, **OPTIONS))
+
+
+def test_a_changed_query_on_an_old_checkpoint_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    live = Live(spark, tmp_path, moments(0, kinds="A").schema)
+    live.add(moments(0, kinds="A"))
+    text = "PATTERN SEQ(A a, B b) WHERE { [k] } WITHIN 1 minute"
+    running = live.start(fyke.match(live.events(), text, **OPTIONS, watermark="1 second"), "out")
+    running.processAllAvailable()
+    running.stop()
+    live.add(moments(5, kinds="B"))
+    changed = text.replace("1 minute", "2 minutes")
+    running = live.start(fyke.match(live.events(), changed, **OPTIONS, watermark="1 second"), "out")
+    with pytest.raises(StreamingQueryException) as caught:
+        running.processAllAvailable()
+    said = str(caught.value)
+    assert "the saved state is of another query" in said
+    assert "-WITHIN 1 minute\n+WITHIN 2 minutes" in said
+    assert "Start the changed query with a new checkpointLocation" in said
+
+
+def test_late_events_are_not_matched_but_counted(spark: SparkSession, tmp_path: Path) -> None:
+    live = Live(spark, tmp_path, moments(0, kinds="A").schema)
+    frame = fyke.match(
+        live.events(),
+        "PATTERN SEQ(A a, B b) WHERE { [k] } WITHIN 1 minute",
+        **OPTIONS,
+        watermark="10 seconds",
+    )
+    for batch in (moments(0, 100, kinds="AX"), moments(20, 91, 95, kinds="BAB"), moments(300, kinds="X")):
+        live.add(batch)
+    running = live.start(frame, "out")
+    running.processAllAvailable()
+    running.stop()
+    assert counts(running)["late"] == 1
+    assert live.written(frame, "out").num_rows == 1
+
+
+@pytest.mark.parametrize(
+    "query, options, error, message",
+    [
+        ("PATTERN SEQ(A a, B b)", {"watermark": "1 minute"}, StreamError, "needs a window"),
+        ("PATTERN SEQ(A a, B b) WITHIN 1 minute", {}, OptionError, "a stream needs a watermark"),
+        (
+            "PATTERN SEQ(A a, B b) WITHIN 1 minute",
+            {"watermark": "soon"},
+            OptionError,
+            "must be a length of time",
+        ),
+        (
+            "PATTERN SEQ(A a, B b) WITHIN 1 minute RETURN count(*)",
+            {"watermark": "1 minute"},
+            StreamError,
+            "has no final value",
+        ),
+        (
+            "PATTERN SEQ(A a, B b) WITHIN 60",
+            {"watermark": "1 minute", "time": "n"},
+            TimeColumnError,
+            "timestamp",
+        ),
+    ],
+)
+def test_what_cannot_run_is_refused_before_the_first_batch(
+    spark: SparkSession, query: str, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    rate = spark.readStream.format("rate").load()
+    events = rate.select(F.col("timestamp").alias("ts"), F.col("value").alias("n"), F.lit("A").alias("kind"))
+    with pytest.raises(error, match=message):
+        fyke.match(events, query, **{**OPTIONS, **options})
+
+
+def test_a_watermark_is_for_streams() -> None:
+    with pytest.raises(OptionError, match="these events are no stream"):
+        fyke.match(stream(), QUERIES["next"][0], **OPTIONS, watermark="1 minute")
