@@ -67,6 +67,14 @@ class Arena:
         self.address = self._block.ctypes.data
         self.__dict__.update(arrays)
 
+    def update(self, **arrays: Any) -> None:
+        """Put other arrays in the place of some: between two calls of a kernel, which goes on with them."""
+        for name, array in arrays.items():
+            if self.__dict__[name] is not array:
+                place = WORDS * list(self.fields).index(name)
+                self._block[place : place + WORDS] = _words(name, self.fields[name], array)
+                self.__dict__[name] = array
+
 
 class Arenas(tuple[Arena, ...]):
     """Several arenas as one field of another."""
@@ -271,7 +279,7 @@ class _Len(AbstractTemplate):
 
 def _check(context: Any, builder: Any, index: Any, size: Any) -> None:
     with builder.if_then(builder.icmp_unsigned(">=", index, size), likely=False):
-        context.call_conv.return_user_exc(builder, IndexError, ("an index of an arena is out of bounds",))
+        context.call_conv.return_user_exc(builder, IndexError, ("an index of an array is out of bounds",))
 
 
 def _value_at(context: Any, builder: Any, row: Any, index: Any) -> Any:

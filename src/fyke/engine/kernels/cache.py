@@ -128,23 +128,28 @@ def _is_trusted(status: os.stat_result) -> bool:
     """Say whether a file is of this user, of root, or of whom Fyke itself belongs to: loading it runs it."""
     if not hasattr(os, "getuid"):  # pragma: no cover - Windows
         return True
-    return stat.S_ISREG(status.st_mode) and status.st_uid in {os.getuid(), 0, os.stat(__file__).st_uid}
+    trusted = {os.getuid(), 0}
+    with contextlib.suppress(OSError):  # Fyke may lie in an archive
+        trusted.add(os.stat(__file__).st_uid)
+    return stat.S_ISREG(status.st_mode) and status.st_uid in trusted
 
 
 def _read(path: Path) -> bytes | None:
     """Return what stands in a file; None if it is not there, damaged, or of another user."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-    except FileNotFoundError:
+        with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+            if not _is_trusted(os.fstat(file.fileno())):
+                say_once(
+                    f"{path} belongs to another user; Fyke does not load it and compiles that kernel anew."
+                )
+                return None
+            text = file.read()
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         say_once(f"Fyke cannot read {path} ({error.strerror}); that kernel is compiled anew.")
         return None
-    with os.fdopen(handle, "rb") as file:
-        if not _is_trusted(os.fstat(file.fileno())):
-            say_once(f"{path} belongs to another user; Fyke does not load it and compiles that kernel anew.")
-            return None
-        text = file.read()
     head = len(_MAGIC) + hashlib.sha256().digest_size
     if text[: len(_MAGIC)] != _MAGIC or text[len(_MAGIC) : head] != hashlib.sha256(text[head:]).digest():
         say_once(f"{path} is damaged; that kernel is compiled anew.")

@@ -216,8 +216,7 @@ class LazyCall:
             chunk = self.output.drain(self.cursor)
             if chunk is not None:
                 yield chunk
-                if status != L.DONE:  # the chunk may have taken the arrays along
-                    arena = self._arena()
+                arena.update(**self.output.arrays)  # the chunk may have taken them along
             if self.cursor[Z.SEEK_WIDE]:
                 raise CountTooLargeError()
             if status == L.DONE:
@@ -229,7 +228,7 @@ class LazyCall:
                 arena = self._arena()
             elif self.longest >= self.output.room:
                 self.output.make_room(2 * self.longest)
-                arena = self._arena()
+                arena.update(**self.output.arrays)
 
     def _grow(self) -> None:
         needed = int(self.cursor[L.CURSOR_DETAIL])

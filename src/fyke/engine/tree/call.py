@@ -102,11 +102,11 @@ class TreeCall:
             status = int(run_tree(self.arena))
             self._drain()
             self.done = status == L.DONE
-            if not self.done and status != T.PAUSE:
-                self._provide(status)
-            self.arena = self._arena()  # arrays may have grown, or gone with the matches
             if self.done or status == T.PAUSE:
+                self.arena.update(**self.output.arrays)  # matches may have taken them along
                 return self.done
+            self._provide(status)
+            self.arena = self._arena()
 
     def _provide(self, status: int) -> None:
         """Give the kernel what it asks for, or raise the limit it has reached."""

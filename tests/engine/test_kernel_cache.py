@@ -1,0 +1,306 @@
+"""Compiled kernels on disk: found again, and never in the way, whatever happens to the files."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fyke
+from fyke.engine.kernels import cache
+from fyke.engine.kernels.input.sorting import is_identity
+from fyke.engine.kernels.jit import ENTRIES, seconds_compiling
+from fyke.engine.kernels.modes import ENABLED
+
+pytestmark = pytest.mark.skipif(not ENABLED, reason="FYKE_JIT=0: nothing is compiled")
+
+# A package without its __init__: kernels need nothing of what that imports, and many interpreters start here.
+KERNELS_ONLY = f"""
+import sys, types
+sys.modules["fyke"] = package = types.ModuleType("fyke")
+package.__path__ = {list(fyke.__path__)!r}
+"""
+USE = """
+import numpy as np
+from fyke.engine.kernels.input.sorting import is_identity
+print(is_identity(np.arange(5)), is_identity(np.array([1, 0])))
+"""
+
+
+def start(script: str, folder: Path | None, **environment: str | None) -> subprocess.Popen[str]:
+    """Start a script in a fresh interpreter whose kernels lie in a folder."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment}
+    if folder is not None:
+        variables["NUMBA_CACHE_DIR"] = str(folder)
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={name: value for name, value in variables.items() if value is not None},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[list[str], str]:
+    """Wait for a script; return what it printed and what was said."""
+    with process:
+        printed, said = process.communicate(timeout=600)
+    assert process.returncode == 0, said
+    return printed.splitlines(), said
+
+
+def use(folder: Path | None, before: str = "", **environment: str | None) -> str:
+    """Call a kernel in a fresh interpreter, see that it is right, and return what was said."""
+    printed, said = finished(start(KERNELS_ONLY + textwrap.dedent(before) + USE, folder, **environment))
+    assert printed == ["True False"], said
+    return said
+
+
+def kernels(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.kernel"))
+
+
+# --- a good cache ---------------------------------------------------------------------------------
+
+
+def test_the_first_call_says_that_it_compiles_and_the_second_finds_it(tmp_path: Path) -> None:
+    said = use(tmp_path)
+    assert said.splitlines() == [
+        "Fyke compiles its kernels for this machine, which takes some seconds and is kept for the next time. "
+        "fyke.warm_up() compiles all of them ahead."
+    ]
+    (file,) = kernels(tmp_path)
+    written = file.stat().st_mtime_ns
+    assert use(tmp_path) == ""
+    assert file.stat().st_mtime_ns == written
+
+
+def test_one_message_for_all_kernels_of_a_call(tmp_path: Path) -> None:
+    script = """
+    import logging, pyarrow as pa, fyke
+    table = pa.table({"t": [1, 2], "kind": ["A", "B"]})
+    said = []
+    logging.getLogger("fyke").addHandler(handler := logging.Handler())
+    handler.emit = lambda record: said.append(record.getMessage())
+    print(fyke.match(table, "PATTERN SEQ(A a, B b)", time="t", type="kind").num_rows, len(said))
+    """
+    printed, said = finished(start(textwrap.dedent(script), tmp_path))
+    assert printed == ["1 1"], said
+    assert len(kernels(tmp_path)) > 5
+
+
+def test_kernels_that_come_with_the_package_are_used(tmp_path: Path) -> None:
+    use(tmp_path / "built")
+    (file,) = kernels(tmp_path / "built")
+    before = f"""
+    from pathlib import Path
+    from fyke.engine.kernels import cache
+    cache.SHIPPED = Path({str(file.parent)!r})
+    """
+    assert use(tmp_path / "own", before) == ""
+    assert kernels(tmp_path / "own") == []
+
+
+def test_two_processes_at_once_leave_one_good_file(tmp_path: Path) -> None:
+    both = [start(KERNELS_ONLY + USE, tmp_path) for _ in range(2)]
+    assert [finished(process)[0] for process in both] == [["True False"]] * 2
+    assert len(kernels(tmp_path)) == 1
+    assert use(tmp_path) == ""
+
+
+def test_a_killed_process_leaves_the_lock_to_the_next(tmp_path: Path) -> None:
+    before = """
+    import time
+    from fyke.engine.kernels import linking
+    linking._Compiler.compile_extra = lambda self, function: time.sleep(1000)
+    """
+    stuck = start(KERNELS_ONLY + textwrap.dedent(before) + USE, tmp_path)
+    lock = tmp_path / "fyke" / "compile.lock"
+    until = time.monotonic() + 120
+    while not lock.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    assert stuck.poll() is None
+    (lock.parent / "half-written.kernel.0123456789ab").write_bytes(b"fyke")
+    with stuck:
+        stuck.send_signal(signal.SIGKILL)
+        stuck.communicate(timeout=60)
+    use(tmp_path)
+    assert use(tmp_path) == ""
+
+
+# --- a bad cache ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", ["half", "empty", "altered", "foreign", "folder"])
+def test_what_is_damaged_is_compiled_anew(tmp_path: Path, damage: str) -> None:
+    use(tmp_path)
+    (file,) = kernels(tmp_path)
+    whole = file.read_bytes()
+    if damage == "folder":
+        file.unlink()
+        file.mkdir()
+    else:
+        altered = bytearray(whole)
+        altered[len(whole) // 2] ^= 1
+        changed = {
+            "half": whole[: len(whole) // 2],
+            "empty": b"",
+            "altered": altered,
+            "foreign": b"\x80\x04K*.",
+        }
+        file.write_bytes(changed[damage])
+    said = use(tmp_path)
+    assert "compiled anew" in said
+    assert str(file) in said
+    if damage != "folder":  # nothing can be put in its place
+        assert len(said.splitlines()) == 1
+        assert use(tmp_path) == ""
+
+
+def test_bytes_that_cannot_be_loaded_are_compiled_anew(tmp_path: Path) -> None:
+    use(tmp_path)
+    (file,) = kernels(tmp_path)
+    cache._write(file, b"no pickle, but with the right checksum")
+    assert "cannot be loaded" in use(tmp_path)
+    assert use(tmp_path) == ""
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "fyke").mkdir()
+    (tmp_path / "fyke" / "compile.lock").symlink_to(victim)
+    use(tmp_path)
+    assert victim.read_text() == "precious"
+    assert len(kernels(tmp_path)) == 1
+
+
+def test_a_kernel_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    use(tmp_path)
+    (file,) = kernels(tmp_path)
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    assert f"cannot read {file}" in use(tmp_path)
+    assert not file.is_symlink()
+
+
+def test_kernels_go_to_a_private_temporary_folder_if_there_is_no_other(tmp_path: Path) -> None:
+    nowhere = tmp_path / "file"
+    nowhere.write_text("no folder can be here")
+    said = use(nowhere, TMPDIR=str(tmp_path))
+    (file,) = kernels(tmp_path)
+    assert said.splitlines()[0] == (
+        f"Fyke cannot write compiled kernels to {nowhere / 'fyke'}; they are kept in {file.parent}."
+    )
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert len(use(nowhere, TMPDIR=str(tmp_path)).splitlines()) == 1  # it is found there again
+
+
+def test_a_temporary_folder_of_someone_else_is_not_used(tmp_path: Path) -> None:
+    nowhere, elsewhere = tmp_path / "file", tmp_path / "elsewhere"
+    nowhere.write_text("")
+    elsewhere.mkdir()
+    (tmp_path / f"fyke-{os.getuid()}").symlink_to(elsewhere)
+    use(nowhere, TMPDIR=str(tmp_path))
+    assert kernels(elsewhere) == []
+    (file,) = kernels(tmp_path)
+    assert file.parent.name != f"fyke-{os.getuid()}"
+
+
+def test_without_any_folder_kernels_are_compiled_and_forgotten(tmp_path: Path) -> None:
+    before = """
+    from fyke.engine.kernels import cache
+    cache._private_folder = lambda: None
+    """
+    nowhere = tmp_path / "file"
+    nowhere.write_text("")
+    said = use(nowhere, before)
+    assert "every process compiles them anew. Let NUMBA_CACHE_DIR name a folder" in said
+
+
+def test_importing_needs_no_home_and_no_folder(tmp_path: Path) -> None:
+    nowhere = tmp_path / "file"
+    nowhere.write_text("")
+    lost = start("import fyke", nowhere, HOME="/nonexistent", TMPDIR=str(nowhere), XDG_CACHE_HOME=None)
+    assert finished(lost) == ([], "")
+
+
+def test_a_file_of_another_user_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "a.kernel"
+    cache._write(file, b"payload")
+    assert cache._read(file) == b"payload"
+    theirs = os.stat_result((*file.stat()[:4], 54_321, *file.stat()[5:10]))
+    monkeypatch.setattr(cache.os, "fstat", lambda _: theirs)
+    with caplog.at_level(logging.WARNING, "fyke"):
+        assert cache._read(file) is None
+    assert caplog.messages == [
+        f"{file} belongs to another user; Fyke does not load it and compiles that kernel anew."
+    ]
+
+
+def test_a_lock_that_cannot_be_had_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "compile.lock").mkdir()  # cannot be opened, as one of another user
+    monkeypatch.setattr(cache, "writable_folder", lambda: tmp_path)
+    with cache.compile_lock(), cache.compile_lock():
+        pass
+
+
+# --- kernels --------------------------------------------------------------------------------------
+
+
+def test_everything_can_be_compiled_ahead_and_then_nothing_is_left_to_compile() -> None:
+    script = """
+    import pyarrow as pa, fyke
+    from fyke.engine.kernels.jit import ENTRIES, seconds_compiling
+    fyke.warm_up(progress=False)
+    assert all(each.compiled for each in ENTRIES)
+    ahead = seconds_compiling()
+    table = pa.table({"t": [1, 2, 3], "kind": ["A", "B", "C"], "x": [1.0, None, 2.0], "s": ["u", "v", None]})
+    for engine in ("automaton", "lazy_chain", "lazy_tree", "tree"):
+        for output in ("all", "non_overlap", "compressed"):
+            query = "PATTERN SEQ(A a, ~B b, C+ c[]) WHERE skip_till_any_match { c.x > a.x } WITHIN 9"
+            fyke.match(table, query, time="t", type="kind", engine=engine, output=output)
+    assert seconds_compiling() == ahead
+    print(len(ENTRIES))
+    """
+    printed, _ = finished(start(textwrap.dedent(script), None))
+    assert int(printed[-1]) == len(ENTRIES) > 30
+
+
+@pytest.mark.parametrize("wrong", [np.arange(4.0), np.arange(8)[::2], np.arange(4).reshape(2, 2)])
+def test_a_kernel_refuses_arrays_of_another_kind(wrong: np.ndarray) -> None:
+    with pytest.raises(
+        TypeError, match=r"input\.sorting\.is_identity: argument 0 is not contiguous int64 of 1"
+    ):
+        is_identity(wrong)
+
+
+def test_compiling_is_timed() -> None:
+    assert is_identity(np.arange(3))
+    assert seconds_compiling() > 0
+
+
+def test_an_index_out_of_bounds_is_an_error_where_bounds_are_checked(tmp_path: Path) -> None:
+    script = """
+    import numpy as np
+    from fyke.engine.kernels.output.hashing import mark_rows
+    for row in (3, -1):
+        try:
+            mark_rows(np.array([row]), np.zeros(3, bool))
+        except IndexError as error:
+            print(error)
+    """
+    printed, _ = finished(start(KERNELS_ONLY + textwrap.dedent(script), tmp_path, FYKE_BOUNDSCHECK="1"))
+    assert printed == ["an index of an array is out of bounds"] * 2
