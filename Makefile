@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.fyke-installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long check format bench clean
+.PHONY: help setup java demo test test-long check format bench wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,16 @@ format: setup ## sort imports and format the code
 
 bench: setup java ## run the benchmarks
 	$(PY) -m bench
+
+COMPILED := src/fyke/engine/kernels/compiled
+
+wheel: setup ## build a wheel with kernels compiled for this processor and these versions; others compile anew
+	rm -rf build/kernels $(COMPILED)
+	NUMBA_CACHE_DIR=build/kernels $(PY) -c "import fyke; fyke.warm_up()"
+	mkdir -p $(COMPILED)
+	cp build/kernels/fyke/*.kernel $(COMPILED)
+	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	rm -r $(COMPILED)
 
 clean: ## remove everything made by the targets above
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log

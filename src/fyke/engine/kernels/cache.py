@@ -114,11 +114,11 @@ def writable_folder() -> Path | None:
 
 
 def _readable_folders() -> Iterator[Path]:
-    seen: set[Path | None] = {None}
-    for folder in (SHIPPED, *_candidates(), writable_folder()):
-        if folder not in seen:
-            seen.add(folder)
-            yield folder  # type: ignore[misc]
+    seen = [SHIPPED, *_candidates()]
+    yield from seen
+    folder = writable_folder()
+    if folder is not None and folder not in seen:
+        yield folder
 
 
 # --- files ----------------------------------------------------------------------------------------
