@@ -6,10 +6,8 @@ import re
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 import fyke
-from fyke.errors import InputError
 from tests.docs.blocks import ROOT
 
 PAGE = ROOT / "docs" / "guarantees.md"
@@ -38,10 +36,3 @@ def test_rejected_rows_are_told_of() -> None:
     fyke.match(events, "PATTERN A a", time="at", type="kind", metrics=metrics)
     assert (metrics.get()["rows"], metrics.get()["rejected_rows"]) == (3, 2)
     assert fyke.rejected(events, time="at").num_rows == 2
-
-
-@pytest.mark.spark
-def test_a_stream_is_refused(spark: SparkSession) -> None:
-    events = spark.readStream.format("rate").load()
-    with pytest.raises(InputError, match="the events are a stream"):
-        fyke.match(events, "PATTERN SEQ(ANY a, ANY b) WITHIN 1 second", time="timestamp")

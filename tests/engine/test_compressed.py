@@ -101,5 +101,5 @@ def test_only_compressed_results_are_enumerated() -> None:
         "the result is not compressed: it has no column 'end'\n"
         'Give what fyke.match(..., output="compressed") has returned.'
     )
-    with pytest.raises(InputError, match=r"takes a DataFrame or a pyarrow\.Table, found a builtins list"):
+    with pytest.raises(InputError, match=r"takes a DataFrame or a pyarrow\.Table, found a list of int"):
         fyke.enumerate_matches([1])

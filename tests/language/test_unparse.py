@@ -119,7 +119,7 @@ def test_clauses(text: str, printed: str) -> None:
     assert parse(printed) == parse(text)
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(strategies.queries)
 def test_round_trip(query: Query) -> None:
     assert parse(str(query)) == query

@@ -214,7 +214,7 @@ def push_down(analysed: Analysed, output: str = "all", techniques: Techniques = 
     ------
     OutputNameError, TooManyVariablesError, UnsupportedQueryError
     """
-    if output == "compressed":
+    if OUTPUTS[output].shared:
         groups = {v.name: v.group for each in analysed.form.alternatives for v in each.variables}
         check_compressed_names(analysed.query, analysed.form.partition, groups)
     collector = _Collector(analysed)
