@@ -43,10 +43,10 @@ def test_rejected_rows_are_returned(frame: DataFrame) -> None:
     assert {name: each.count() for name, each in several.items()} == {"A": UNTIMED, "B": 0}
 
 
-def test_a_stream_is_refused_by_name(spark: SparkSession) -> None:
+def test_a_stream_without_a_watermark_is_refused_by_name(spark: SparkSession) -> None:
     rate = spark.readStream.format("rate").load()
     for events in (rate, {"A": rate, "B": rate}):
-        with pytest.raises(InputError, match="the events are a stream"):
+        with pytest.raises(InputError, match="a stream needs a watermark"):
             fyke.match(events, "PATTERN SEQ(A a, A b) WITHIN 1 minute", time="timestamp")
 
 

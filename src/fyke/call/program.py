@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fyke.call.events import Events, Given, take_events
+from fyke.call.events import Events, Given, Kind, take_events
 from fyke.call.inputs import Input, Streams
 from fyke.call.make_call import make_call
 from fyke.call.metrics import Metrics
@@ -26,6 +26,7 @@ from fyke.errors import (
     LabelError,
     OptionError,
     Place,
+    StreamError,
     UnsupportedQueryError,
     listed,
     near_misses,
@@ -188,6 +189,11 @@ class _Run:
             return RelationalCall(self.streams, options, results).run()
         if inputs:
             options = replace(options, time=(START, END), type_column=None)
+            if self.given.kind is Kind.STREAM:
+                raise StreamError(
+                    "in a program a pattern reads no results of other queries if the events are a stream",
+                    remedy="Write them to a table or a topic, and match what comes there as a stream of its own.",
+                )
             return make_call(replace(self.given, events=self._mixed(query, inputs)), options).run()
         return make_call(replace(self.given, events=self._given_to(query)), options).run()
 
