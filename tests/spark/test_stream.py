@@ -50,6 +50,7 @@ def shuffled(table: pa.Table, seed: int) -> pa.Table:
     return table.take(pa.array(np.random.default_rng(seed).permutation(table.num_rows)))
 
 
+@pytest.mark.long  # every micro-batch of Spark takes seconds
 @pytest.mark.parametrize("names", TOGETHER, ids=lambda names: names[0])
 def test_a_stream_brings_the_rows_of_the_batch(
     spark: SparkSession, tmp_path: Path, names: tuple[str, ...]
@@ -100,6 +101,7 @@ CERTAIN = {
 }
 
 
+@pytest.mark.long  # every micro-batch of Spark takes seconds
 def test_a_match_is_reported_as_soon_as_it_is_certain(spark: SparkSession, tmp_path: Path) -> None:
     first = moments(0, 20, kinds="AB")
     live = Live(spark, tmp_path, first.schema)
@@ -124,6 +126,7 @@ def test_a_match_is_reported_as_soon_as_it_is_certain(spark: SparkSession, tmp_p
     }
 
 
+@pytest.mark.long  # every micro-batch of Spark takes seconds
 def test_a_query_goes_on_where_it_stopped(spark: SparkSession, tmp_path: Path) -> None:
     events = in_time(stream(120))
     live = Live(spark, tmp_path, events.schema)
@@ -141,6 +144,7 @@ def test_a_query_goes_on_where_it_stopped(spark: SparkSession, tmp_path: Path) -
     assert_same(live.written(frame, "out"), on_table(events, query, **OPTIONS))
 
 
+@pytest.mark.long  # every micro-batch of Spark takes seconds
 def test_a_changed_query_on_an_old_checkpoint_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     live = Live(spark, tmp_path, moments(0, kinds="A").schema)
     live.add(moments(0, kinds="A"))
@@ -159,6 +163,7 @@ def test_a_changed_query_on_an_old_checkpoint_is_refused(spark: SparkSession, tm
     assert "Start the changed query with a new checkpointLocation" in said
 
 
+@pytest.mark.long  # every micro-batch of Spark takes seconds
 def test_late_events_are_not_matched_but_counted(spark: SparkSession, tmp_path: Path) -> None:
     live = Live(spark, tmp_path, moments(0, kinds="A").schema)
     frame = fyke.match(

@@ -192,7 +192,7 @@ class _Run:
             if self.given.kind is Kind.STREAM:
                 raise StreamError(
                     "in a program a pattern reads no results of other queries if the events are a stream",
-                    remedy="Write them to a table or a topic, and match what comes there as a stream of its own.",
+                    remedy="Write them to a table, and match what comes there as a stream of its own.",
                 )
             return make_call(replace(self.given, events=self._mixed(query, inputs)), options).run()
         return make_call(replace(self.given, events=self._given_to(query)), options).run()
