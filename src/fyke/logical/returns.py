@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from fyke.errors import AggregateError, OutputNameError, Place, listed
 from fyke.language.ast import (
+    Call,
     Equivalence,
     Expression,
     Index,
@@ -131,6 +132,13 @@ def _check_constant_per_partition(
 ) -> None:
     if over_matches(expression) or (isinstance(expression, Reference) and expression.variable == ""):
         return
+    if isinstance(expression, Call) and expression.function in (scope.functions or {}):
+        raise AggregateError(
+            f"{unparse_expression(item.expression)} calls a function of yours on aggregates over matches",
+            place=item.expression.place,
+            text=scope.text,
+            remedy="Return the aggregates, and compute it from the result.",
+        )
     if isinstance(expression, (Reference, Length)):
         known = f" ({listed(partition)})" if partition else "; this query has none"
         raise AggregateError(

@@ -323,16 +323,26 @@ AGGREGATES = frozenset({"first", "last", "count", *_AGGREGATES})
 def call(name: str, arguments: Sequence[Value], registered: Mapping[str, Callable[..., Value]]) -> Value:
     """Return the value of a scalar function.
 
-    A function is null if an argument is, except the built-in ones that are about nulls: a registered
-    function takes numbers.
+    A function is null if an argument is, except the built-in ones that are about nulls.  A registered
+    function takes floats, and is null where it raises.
     """
     if name in _ABOUT_NULLS:
         return _ABOUT_NULLS[name](*arguments)
-    function = _STRICT.get(name) or registered.get(name)
+    if name in registered:
+        return _registered(registered[name], arguments)
+    function = _STRICT.get(name)
     if function is not None:
         return None if any(argument is None for argument in arguments) else function(*arguments)
     known = (*_ABOUT_NULLS, *_STRICT, *registered)
     raise UnknownFunctionError(f"unknown function {name!r}.{near_misses(name, known)}")
+
+
+def _registered(function: Callable[..., Value], arguments: Sequence[Value]) -> float | None:
+    """Return what a user function makes of numbers; null where it raises."""
+    try:
+        return None if None in arguments else float(function(*map(float, arguments)))
+    except Exception:
+        return None
 
 
 def _least(*arguments: Value) -> Value:

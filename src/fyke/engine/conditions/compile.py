@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from fyke.engine.conditions.evaluate import parse_timestamp
+from fyke.engine.conditions.user_functions import RAISED
 from fyke.engine.kernels import layout as L
 from fyke.errors import TypeClashError, UnsupportedQueryError
 from fyke.language.ast import (
@@ -259,7 +260,10 @@ class Compiler:
         if name in self.functions:
             code = [op for each in compiled for op in self._to_float(*each)]
             number = list(self.functions).index(name)
-            return [*code, self._op(L.CALL, number, len(compiled))], "f", Kind.FLOAT
+            call = self._op(L.CALL, number, len(compiled))
+            # Null where it raises, as whatever else has no value.
+            raised = self._op(L.CONST_F, self._constant(RAISED))
+            return [*code, call, raised, self._op(L.NULLIF_F)], "f", Kind.FLOAT
         if name in _CHOICE:
             return self._choice(node, compiled)
         if name == "mod":

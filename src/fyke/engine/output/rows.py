@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.conditions.columns import Column, apply
+from fyke.engine.conditions.columns import Column, apply, cast
 from fyke.engine.conditions.evaluate import evaluate
+from fyke.engine.conditions.user_functions import calling
 from fyke.engine.found import Found
 from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels import layout as L
@@ -57,6 +58,7 @@ class ResultBuilder:
         self.variables = self._variables()
         self.ids = MatchIds(plan.needed, plan.fingerprint)
         self.output = plan.result
+        self.functions = self._functions()
         self.aggregates, _ = split_aggregates(self.output)
         columns = plan.schema.columns
         made = {physical(derived): plan.types[derived.name] for derived in plan.exported}
@@ -66,6 +68,12 @@ class ResultBuilder:
         self.row_schema, self.tallied = self.schema, isinstance(plan.counting, Counting)
         if self.tallied:
             self.schema = tally_rows(self.schema.empty_table(), self.partition, self.output).schema
+
+    def _functions(self) -> dict[str, Callable[..., float | None]]:
+        """Return the user functions that RETURN calls."""
+        called = (node for column in self.output.columns for node in walk(column.expression))
+        names = {node.function for node in called if isinstance(node, Call)} & self.plan.functions.keys()
+        return {name: calling(name, self.plan.functions[name], self.plan.arities[name]) for name in names}
 
     def _variables(self) -> dict[str, VariableRows]:
         found: dict[str, VariableRows] = {}
@@ -105,7 +113,7 @@ class ResultBuilder:
         return aggregate_rows(rows, self.partition, self.output)
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:
-        values = _Values(matches, rows, self.variables, self.plan.functions, self.plan.schema)
+        values = _Values(matches, rows, self.variables, self.functions, self.plan.schema)
         if self.plan.query.returns is None:
             values.find_singles()
         over = self.output.over_matches
@@ -137,7 +145,7 @@ class _Values:
         matches: MatchSet,
         rows: pa.Table,
         variables: Mapping[str, VariableRows],
-        functions: Mapping[str, Callable[..., float]],
+        functions: Mapping[str, Callable[..., float | None]],
         schema: EventSchema,
     ) -> None:
         self.matches, self.rows, self.variables, self.functions = matches, rows, variables, functions
@@ -176,14 +184,14 @@ class _Values:
     def _call(self, node: Call) -> Column | None:
         if is_aggregate(node):
             return self._group_aggregate(node)
+        return self._user_function(node, self._resolve)
+
+    def _user_function(self, node: Call, resolve: Callable[[Expression], Column]) -> Column | None:
         function = self.functions.get(node.function)
         if function is None:
             return None
-
-        def unless_null(*values: float | None) -> float | None:
-            return None if None in values else float(function(*values))
-
-        return apply(unless_null, pa.float64(), *(self.column(argument) for argument in node.arguments))
+        values = (cast(evaluate(argument, resolve), pa.float64()) for argument in node.arguments)
+        return apply(function, pa.float64(), *values)
 
     def _bound(self, variable: str) -> tuple[Array, Array]:
         """Return the events of a variable, match after match, and where those of each match begin."""
@@ -236,7 +244,7 @@ class _Values:
         def resolve(inner: Expression) -> Column | None:
             if isinstance(inner, Reference):
                 return _dig(self.take(inner.path[0], positions), inner.path[1:])
-            return None
+            return self._user_function(inner, resolve) if isinstance(inner, Call) else None
 
         values = evaluate(node.arguments[0], resolve)
         values = values if isinstance(values, pa.Array) else pa.repeat(values, len(positions))
