@@ -372,25 +372,25 @@ def test_between_batches_only_the_last_windows_are_kept(name: str, engine: str) 
         ("SEQ(A a, B+ b[]) WHERE { b[i].x > b[i-1].x }", "by a recurrence over the elements of groups"),
         (
             "SEQ(A a, B+ b[]) WHERE { avg(b[].x) > 1 }",
-            "by counting (every match is met, none is kept: a condition",
+            "by counting (every match is visited, none is kept: a condition",
         ),
-        ("SEQ(A a, B b) WHERE { a.x < b.x }", "by counting (every match is met, none is kept)"),
+        ("SEQ(A a, B b) WHERE { a.x < b.x }", "by counting (every match is visited, none is kept)"),
         (
             "SEQ(A a, ~SEQ(C c, D d), B b) WHERE { a.x < b.x }",
-            "by counting (every match is met, none is kept)",
+            "by counting (every match is visited, none is kept)",
         ),
         (
             "SEQ(A a, B b, ~C c) WHERE { a.x < b.x }",
-            "chunk by chunk (every match is met, none is kept: an absence is checked on whole matches)",
+            "chunk by chunk (every match is visited, none is kept: an absence is checked on whole matches)",
         ),
         ("OR(A a, ANY a)", "(two alternatives may find the same match)"),
         (
             "SEQ(A a, OR(B b, C c)) WHERE { a.x < b.x } WITHIN 9 RETURN sum(a.x), max(c.t)",
-            "by counting (every match is met, none is kept)",
+            "by counting (every match is visited, none is kept)",
         ),
         (
             "SEQ(A a, B b) WHERE { a.x < b.x } WITHIN 9 RETURN sum(a.x + b.x)",
-            "chunk by chunk (every match is met, none is kept: an aggregate needs a value that is no number",
+            "chunk by chunk (every match is visited, none is kept: an aggregate needs a value that is not a",
         ),
         (
             "SEQ(A a, OR(B+ b[], C c)) WHERE { a.x < b.x } WITHIN 9 RETURN sum(a.x)",
@@ -450,13 +450,13 @@ def test_explain_says_when_rows_far_from_the_rarest_event_are_left_out() -> None
 
 BAD = {
     ("b", "a"): "order must name each of a, b, c once, found b, a: 'c' is missing",
-    ("a", "b", "a", "c"): "order must name each of a, b, c once, found a, b, a, c: 'a' is there 2 times",
+    ("a", "b", "a", "c"): "order must name each of a, b, c once, found a, b, a, c: 'a' appears 2 times",
     (
         "a",
         "b",
         "c",
         "n",
-    ): "order must name each of a, b, c once, found a, b, c, n: 'n' is no variable to be bound.",
+    ): "order must name each of a, b, c once, found a, b, c, n: 'n' is not bound by the pattern.",
 }
 
 

@@ -217,7 +217,7 @@ def test_explain_compares_with_a_run(engine: str) -> None:
     assert table["a per window"] == ["10.5", "10.5"]
     assert table["a.x < b.x"][0] == table["a.x < b.x"][1]
     assert table["conditions decided"] == [f"{metrics.get()['condition_evaluations']:,}"]
-    assert table["planned anew"] == ["0 times"]
+    assert table["replanned"] == ["0 times"]
     windows = metrics.get()["events_read"] / metrics.statistics().window_rows
     assert float(table["matches per window"][1]) == pytest.approx(
         metrics.get()["matches"] / windows, rel=0.01
@@ -242,8 +242,8 @@ def test_explain_says_which_statistics_are_about_nothing_in_the_query() -> None:
     known = Statistics({"a": 3.0, "z": 1.0}, {"a.x<b.x": 0.5, "a.x = c.x": 0.1})
     text = fyke.explain(events(), QUERY, time="t", type="kind", statistics=known)
     assert text.splitlines()[-2:] == [
-        "    unused: 'z' is no variable of the query, which has a, b, c",
-        "    unused: 'a.x<b.x' is no condition between events, which are a.x < b.x and a.x = c.x",
+        "    unused: 'z' is not a variable of the query, which has a, b, c",
+        "    unused: 'a.x<b.x' is not a condition between events, which are a.x < b.x and a.x = c.x",
     ]
     assert "unused" not in fyke.explain(events(), QUERY, time="t", type="kind")
 
@@ -394,7 +394,7 @@ def test_wrong_techniques(options: dict[str, object], message: str) -> None:
     [
         (
             {"engine": "tree", "techniques": Techniques(tree=(("a", "b"), "d"))},
-            "tree must name each of a, b, c once, found a, b, d: 'd' is no variable to be bound.",
+            "tree must name each of a, b, c once, found a, b, d: 'd' is not bound by the pattern.",
         ),
         (
             {"engine": "tree", "techniques": Techniques(tree=("a", "b"))},
@@ -402,7 +402,7 @@ def test_wrong_techniques(options: dict[str, object], message: str) -> None:
         ),
         (
             {"engine": "tree", "techniques": Techniques(tree=(("a", "b"), ("c", "a")))},
-            "'a' is there 2 times",
+            "'a' appears 2 times",
         ),
         (
             {"engine": "automaton", "techniques": Techniques(tree=(("a", "b"), "c"))},

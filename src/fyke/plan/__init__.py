@@ -1,1 +1,1 @@
-"""The normal form split into what a row decides alone and what only several events decide."""
+"""Planning: the normal form to a plan, its cost, and its explanation."""

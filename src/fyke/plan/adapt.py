@@ -1,4 +1,4 @@
-"""When a plan is made anew ([T] 3.5.5): what has changed, and whether another tree is worth a rebuild."""
+"""When to replan a join tree ([T] 3.5.5): what has changed, and whether another tree is worth a rebuild."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class Thresholds:
     total: float
 
     def exceeded(self, old: Statistics, new: Statistics) -> bool:
-        """Say whether statistics have changed so much that a search for a better tree is due."""
+        """Say whether statistics have changed so much that it is time to search for a better tree."""
         return _moved(old.selectivities, new.selectivities, self.condition) or _moved(
             old.rates, new.rates, self.input
         )
 
 
 def _moved(old: Mapping[str, float], new: Mapping[str, float], threshold: float) -> bool:
-    """Say whether a value differs by a share of what it was; what was not known before has not moved."""
+    """Say whether a value has changed by a share of what it was; a new value does not count as changed."""
     pairs = ((old[name], value) for name, value in new.items() if name in old)
     return any(abs(after - before) >= threshold * before for before, after in pairs)
 
 
 def better_tree(model: CostModel, current: Shape, thresholds: Thresholds, *, pull: bool) -> Shape | None:
-    """Return a tree that saves at least the threshold's share of the current one's cost, if there is one."""
+    """Return a tree that saves at least the given share of the current tree's cost, if there is one."""
     shape = best_tree(model, pull=pull).shape
     assert shape is not None
     shape = orient(shape, model.alternative.order)

@@ -1,7 +1,7 @@
-"""Anchors: of each alternative, the events one of which every match must have ([L] 4).
+"""Anchors: variables that every match of an alternative binds ([L] 4).
 
-A match lies within one window of any of its events.  So rows further than a window from every event
-of a variable, best of the rarest one, are in no match, and in no absence that decides about one.
+A match lies within one window of any of its events.  So rows further than a window from every candidate of
+an anchor, preferably the rarest one, are in no match, and in no absence that decides about a match.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fyke.plan.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A variable that every match binds: its role, and whether others may be before or behind it."""
+    """A variable that every match binds: its role, and whether others may come before or after it."""
 
     role: int
     back: bool
@@ -31,14 +31,14 @@ class Anchors:
 
 
 def find_anchors(plan: Plan) -> Anchors | None:
-    """Return the anchors of a plan; None where rows must not be left out for want of an anchor.
+    """Return the anchors of a plan; None if rows far from an anchor must not be left out.
 
-    That is without a window of time, where rows of no role count, where events last, and where
-    ``Techniques(candidate_windows=False)`` says so or an order is given.
+    They must not without a window of time, if rows without a role count, if events last, if an order is
+    given, and with ``Techniques(candidate_windows=False)``.
     """
     if not plan.window.counts_time:
         return None
-    # Who gives an order wants to see the chain do all of the work in that order.
+    # Whoever gives an order wants to see the chain do all of the work in that order.
     techniques = plan.techniques
     wanted = plan.stores and techniques.candidate_windows and techniques.order is None
     if not wanted or not plan.schema.points or plan.every_row_counts:

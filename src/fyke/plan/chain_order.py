@@ -14,11 +14,11 @@ def chain_order(
     *,
     groups_in_sequence: bool = False,
 ) -> tuple[str, ...]:
-    """Return the names of an alternative's variables, the first to be bound first.
+    """Return the names of an alternative's variables in the order in which they are bound.
 
-    A given order is kept as far as it names variables of this alternative; otherwise ``rates``, the
-    number of candidates of each variable, decide (see :func:`_rare_first`).  Groups come last in either
-    case ([L] 4.5), as the pattern has them if ``groups_in_sequence``.
+    A given order is kept as far as it names variables of this alternative.  Otherwise ``rates``, the
+    number of candidates of each variable, decide (see :func:`_rare_first`).  In either case groups come last
+    ([L] 4.5), in the order of the pattern if ``groups_in_sequence``.
     """
     names = [variable.name for variable in alternative.variables]
     groups = {variable.name for variable in alternative.variables if variable.group}
@@ -32,9 +32,9 @@ def chain_order(
 
 
 def _rare_first(alternative: Alternative, rates: Mapping[str, int]) -> list[str]:
-    """Return the variables by ascending frequency, each condition with earlier ones counted as a quarter.
+    """Return the variables by ascending frequency; each condition with earlier variables divides it by four.
 
-    So of variables about equally frequent the one that is related to what is bound comes next.
+    So among about equally frequent variables, the one that is related to those already bound comes next.
     """
     left = [variable.name for variable in alternative.variables if not variable.group]
     ordered: list[str] = []

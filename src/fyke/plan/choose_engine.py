@@ -1,4 +1,4 @@
-"""Which engine runs a query, and whether it can."""
+"""Which engine runs a query, and why another one cannot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fyke.plan.tree_shape import leaves
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why an engine cannot run a query: the ``reason``, what it can do instead, and what to do."""
+    """Why an engine cannot run a query: the ``reason``, what it does ``instead``, and a ``remedy``."""
 
     reason: str
     instead: str
@@ -26,7 +26,7 @@ def choose_engine(asked: str, plan: Plan) -> str:
     Raises
     ------
     OptionError
-        If the engine that is asked for cannot run it, or if an order or a tree is none of the pattern.
+        If the engine that is asked for cannot run it, or if an order or a tree does not fit the pattern.
     """
     engine = DEFAULT_ENGINE if asked == "auto" else asked
     refusal = why_not(engine, plan)
@@ -66,7 +66,7 @@ def why_not(engine: str, plan: Plan) -> Refusal | None:
 
 
 def why_unwise(engine: str, plan: Plan) -> str:
-    """Return why ``auto`` does not take an engine that could run a query, or nothing."""
+    """Return why ``auto`` does not take an engine that could run a query, or an empty text."""
     known = ENGINES[engine]
     if plan.format.shared and not known.compresses:
         return f"does not make output {plan.output!r}"
@@ -96,11 +96,12 @@ def _check_names(what: str, plan: Plan, given: Sequence[str], remedy: str) -> No
     for name in given:
         if name not in names:
             raise OptionError(
-                f"{said}: {name!r} is no variable to be bound.{near_misses(str(name), names)}", remedy=remedy
+                f"{said}: {name!r} is not bound by the pattern.{near_misses(str(name), names)}",
+                remedy=remedy,
             )
     repeated = [name for name in names if given.count(name) > 1]
     if repeated:
-        raise OptionError(f"{said}: {repeated[0]!r} is there {given.count(repeated[0])} times", remedy=remedy)
+        raise OptionError(f"{said}: {repeated[0]!r} appears {given.count(repeated[0])} times", remedy=remedy)
     missing = [name for name in names if name not in given]
     if missing:
         raise OptionError(f"{said}: {missing[0]!r} is missing", remedy=remedy)

@@ -1,13 +1,13 @@
 """The expected work of evaluating an alternative, for all engines in one unit ([T] 5.3, [L] 6).
 
-The work is what happens per window of time: partial matches *tried* (pairs looked at, conditions
-decided) and *made*.  With rates r of the variables of a set S, n of them, a window sees
+Work is what happens per window of time: partial matches *tried* (pairs looked at, conditions decided) and
+*made*.  For a set S of n variables with rates r, a window sees
 
     n * product of r * (share of orders that S allows) * product of selectivities of conditions within S
 
-partial matches of S: n, because each of its events may be the one that a window begins with.  [T] 5.3
+partial matches of S.  The factor n is there because a window may begin with any of its events.  [T] 5.3
 takes one half for every sequence join; counting the allowed orders instead is exact for independent
-events.  Only conditions that fit a subtree and cross its root thin out what its root tries ([T] 3.5.4).
+events.  Only conditions that fit a subtree and cross its root reduce what its root tries ([T] 3.5.4).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from fyke.logical.normal_form import Alternative, Condition, Variable
 from fyke.plan.statistics import Statistics, is_equality
 
 MOST_LISTS = 1e12
-_POINTS = 24  # of an integral over a window
-_EXACT = 14  # variables up to which orders of sets that are no chains are counted exactly
+_POINTS = 24  # steps of an integral over a window
+_EXACT = 14  # up to so many variables the orders of a set are counted exactly, even if it is no chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Work:
 
 
 class CostModel:
-    """Cardinalities of sets of variables, as bit masks over ``names``."""
+    """Cardinalities of sets of variables, which are bit masks over ``names``."""
 
     def __init__(
         self, alternative: Alternative, statistics: Statistics, texts: Mapping[Condition, str] | None = None
@@ -140,10 +140,10 @@ class CostModel:
         return n * self.product(mask) * self.orders(mask) / math.factorial(n) * self.selectivity(mask)
 
     def joined(self, left: int, right: int) -> float:
-        """Return how many pairs a node looks at per window: in order if it is a sequence, hashed if equal.
+        """Return how many pairs a node looks at per window; order and hashed equalities reduce them.
 
         Rows are held until their last event leaves the window, so a pair may be looked at whose first event
-        has left it.  Of k variables, with a last event in a window, there are k times as many rows as begin
+        has left it.  There are k times as many rows of k variables with their last event in a window as begin
         in it; the later side of a sequence, of m variables, leaves 1/m! of the window's pairs to try.
         """
         k, m = left.bit_count(), right.bit_count()
@@ -157,17 +157,17 @@ class CostModel:
         return pairs * self.selectivity(left) * self.selectivity(right) * self.equalities(left, right)
 
     def preceded(self, mask: int) -> float:
-        """Return how often all that comes before a set is in its window; else it is no input ([T] 4.2)."""
+        """Return how often everything that must come before a set is in its window ([T] 4.2)."""
         if mask not in self._preceded:
             before = self._around(self.before, mask)
             self._preceded[mask] = math.prod(map(self._present, _members(before)))
         return self._preceded[mask]
 
     def pulled(self, mask: int) -> float:
-        """Return which part of a set's partial matches a pull makes: those that live until asked for.
+        """Return the share of a set's partial matches that a pull makes: those still alive when asked for.
 
-        An operator is pulled when what is on its right has something new ([T] 4.1): when, behind the set's
-        own events, all later ones have come in their order.  That takes the sum of as many waiting times.
+        An operator is pulled when its right side has something new ([T] 4.1): when, after the set's own
+        events, all later ones have come in their order.  That takes the sum of as many waiting times.
         """
         if mask not in self._pulled:
             later = self._around(self.after, mask)
@@ -177,7 +177,7 @@ class CostModel:
         return self._pulled[mask]
 
     def _around(self, side: list[int], mask: int) -> int:
-        """Return what is before, or after, something in a set, and not in it."""
+        """Return the variables outside a set that are before, or after, one of its variables."""
         found = 0
         for k in _members(mask):
             found |= side[k]
@@ -201,10 +201,10 @@ class CostModel:
         )
 
     def in_sequence_share(self) -> float:
-        """Return how many of the events that could start a match have all others behind them in time.
+        """Return the share of possible first events that have all others after them in the window.
 
-        With n others at rates whose harmonic mean is h, about as often as a Poisson variable of mean h is
-        at least n; without an order, as often as all are there.
+        With n others whose rates have the harmonic mean h, it is about the probability that a Poisson
+        variable of mean h is at least n; without an order, the probability that all are there.
         """
         others = [max(self.statistics.rate(name), 1e-9) for name in self.names]
         if not self.chain or len(others) < 2:
@@ -219,7 +219,7 @@ class CostModel:
         return math.prod(map(self._present, range(self.count)))
 
     def near_share(self) -> float:
-        """Return which part of the events is within a window of one of the rarest variable ([L] 4)."""
+        """Return the share of events within a window of an event of the rarest variable ([L] 4)."""
         rarest = min(range(self.count), key=lambda k: self.statistics.rate(self.names[k]))
         others = self.everything & ~(1 << rarest)
         sides = 1 if others in (self.before[rarest], self.after[rarest]) else 2

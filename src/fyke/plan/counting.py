@@ -1,8 +1,8 @@
 """How aggregates over matches are computed: from rows, in chunks, by counting, or without listing subsets.
 
-A pure function of the plan.  In chunks the rows of some matches at a time are tallied and dropped.
-Counting writes no match down; groups whose conditions couple at most neighbouring elements need not even
-be enumerated: the number of subsets follows from a recurrence over the candidates, in polynomial time.
+A pure function of the plan.  In chunks, rows of matches are made, tallied and dropped.  By counting, no row
+is made.  Groups whose conditions couple at most neighbouring elements need not even be enumerated: the
+number of subsets follows from a recurrence over the candidates, in polynomial time.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from fyke.plan.early_absences import early_absences, may_be_one
 from fyke.plan.match_aggregates import MERGEABLE, MatchAggregate, split_aggregates
 from fyke.plan.outputs import OUTPUTS
 
-_MOST_ELEMENTS = 64  # repetition bounds up to which lists are told apart by their length
-_MET = "every match is met, none is kept"
+_MOST_ELEMENTS = 64  # up to this repetition bound, lists of elements are counted by length
+_VISITED = "every match is visited, none is kept"
 _BEST = {"min": ("min", "max", "sum", "count", "len", "single"), "sum": ("sum", "count", "len", "single")}
 _BEST |= {"max": _BEST["min"], "avg": _BEST["sum"]}
 
@@ -50,7 +50,7 @@ class Counting:
     aggregates
         The aggregates over matches, in the order of their columns, each with its value; None: their number.
     subsets
-        Whether groups are counted by a recurrence; otherwise every match is met, but none is kept.
+        Whether groups are counted by a recurrence; otherwise every match is visited, but none is kept.
     reason
         Why, for ``explain``.
     chunks
@@ -91,12 +91,12 @@ def plan_counting(
     if not why and groups and not coupled:
         return Counting(values, True, "conditions couple neighbouring elements at most")
     if not why and (counted or not groups):
-        reason = f"{_MET}{': ' + coupled[0] if coupled else ''}"
+        reason = f"{_VISITED}{': ' + coupled[0] if coupled else ''}"
         return Counting(values, False, reason)
     unmergeable = [each.function for each in found if each.function not in MERGEABLE]
     if unmergeable:
         return f"{unmergeable[0]} needs all values at once"
-    reason = f"{_MET}: {why or coupled[0]}"
+    reason = f"{_VISITED}: {why or coupled[0]}"
     return Counting(tuple((each, None) for each in found), False, reason, chunks=True)
 
 
@@ -107,13 +107,13 @@ def _needs_rows(
     groups: bool,
     first_chance: bool,
 ) -> str:
-    """Return why the search cannot tally matches by itself, or nothing."""
+    """Return why the search cannot tally matches by itself, or an empty text."""
     for alternative in alternatives:
         if len(early_absences(alternative) if first_chance else ()) < len(alternative.absences):
             return "an absence is checked on whole matches"
     valued = [value for each, value in values if each.argument is not None]
     if None in valued:
-        of = "lists of elements do not add up to" if groups else "is no number of one event"
+        of = "lists of elements do not add up to" if groups else "is not a number of one event"
         return f"an aggregate needs a value that {of}"
     if valued and groups and len(alternatives) > 1:
         return "an aggregate needs values, and there are several alternatives"
@@ -121,7 +121,7 @@ def _needs_rows(
 
 
 def unbounded_groups(alternative: Alternative, *, window: bool) -> bool:
-    """Say whether no single variable bounds the window of the groups: their first element does then."""
+    """Say whether no single variable bounds the window of the groups, so that their first element must."""
     singles = [variable.name for variable in alternative.variables if not variable.group]
     groups = [variable.name for variable in alternative.variables if variable.group]
     before = any(all((s, g) in alternative.order for g in groups) for s in singles)
@@ -153,7 +153,7 @@ def _value(aggregate: MatchAggregate, variables: Mapping[str, Variable], schema:
 
 
 def _coupling(alternative: Alternative) -> str:
-    """Return what couples the elements of an alternative's groups beyond neighbours, or nothing."""
+    """Return what couples elements of an alternative's groups beyond neighbours, or an empty text."""
     groups = [variable for variable in alternative.variables if variable.group]
     for first, second in itertools.pairwise(groups):
         if (first.name, second.name) not in alternative.order:

@@ -1,4 +1,4 @@
-"""Which absences are decided before all variables are bound, and what each depends on ([L] 4.4.2)."""
+"""Which absences can be decided before all variables are bound, and what each depends on ([L] 4.4.2)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
 def nearest(
     names: Sequence[str], order: frozenset[tuple[str, str]], bits: Mapping[str, int], side: int
 ) -> list[str]:
-    """Return those variables that the others do not make superfluous; all of them in a tree."""
+    """Return the variables that no other one of them makes superfluous; in a tree, all of them."""
     if bits:
         return list(names)
     if side:
@@ -24,10 +24,10 @@ def may_be_one(left: Variable, right: Variable) -> bool:
 
 
 def early_absences(alternative: Alternative) -> tuple[int, ...]:
-    """Return the absences that are decided once some single variables are bound, whatever else is.
+    """Return the absences that are decided once some single variables are bound, whatever else is bound.
 
-    All their events, those of nested absences too, are ordered behind one single variable and before
-    another: then they lie within the window whenever these do.  No group has a say in them.
+    All their events, those of nested absences too, come after one single variable and before another, so
+    they lie within the window whenever these do.  No group takes part in deciding them.
     """
     groups = {variable.name for variable in alternative.variables if variable.group}
     singles = [variable.name for variable in alternative.variables if not variable.group]
@@ -43,7 +43,7 @@ def early_absences(alternative: Alternative) -> tuple[int, ...]:
 
 
 def takes_one_event(absence: Absence) -> bool:
-    """Say whether an absence is of one single event, whatever else is there."""
+    """Say whether an absence is violated by one event alone."""
     first, *others = absence.variables
     several = first.group or (first.minimum, first.maximum) != (1, 1)
     return not others and not several and not absence.absences

@@ -16,7 +16,7 @@ _CHOOSING = 1.5  # a lazy tree looks at every variable before it binds one
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An engine that was looked at: how it would run, its work per window, or why it cannot run."""
+    """An engine that was considered: how it would run, its work per window, or why it cannot run."""
 
     engine: str
     how: str
@@ -48,7 +48,7 @@ def _total(works: Sequence[Work], read: float) -> Work:
 
 
 def cost_automaton(models: Sequence[CostModel], read: float, pull: bool) -> Option:
-    """Return what runs cost: all states that events lead to, in the order in which they arrive."""
+    """Return the cost of runs: of all states that events lead to in the order in which they arrive."""
     works = [
         automaton_work(model) if model.count <= 14 else Work(math.inf, math.inf, math.inf) for model in models
     ]
@@ -62,7 +62,7 @@ def model_order(model: CostModel) -> Found:
 
 
 def cost_chain(models: Sequence[CostModel], read: float, pull: bool) -> Option:
-    """Return what the cheapest chain of each alternative costs ([L] 4, 6)."""
+    """Return the cost of the cheapest chain of each alternative ([L] 4, 6)."""
     found = [model_order(model) for model in models]
     order = found[0].order if len(found) == 1 else None
     how = "; ".join(" ".join(each.order) for each in found[:4])
@@ -70,9 +70,9 @@ def cost_chain(models: Sequence[CostModel], read: float, pull: bool) -> Option:
 
 
 def cost_lazy_tree(models: Sequence[CostModel], read: float, pull: bool) -> Option:
-    """A lazy tree finds the best order of every window by itself, and pays for the choice at every level.
+    """Return the cost of a lazy tree, which finds the best order in every window and pays for choosing.
 
-    Alternatives share what they have in common in chains only ([L] 5).
+    Only chains share what alternatives have in common ([L] 5).
     """
     works = [
         replace(found.work, cost=_choosing(found.work, model, alone=len(models) == 1))
@@ -89,7 +89,7 @@ def _choosing(work: Work, model: CostModel, *, alone: bool) -> float:
 
 
 def cost_tree(models: Sequence[CostModel], read: float, pull: bool) -> Option:
-    """Return what the cheapest join tree of each alternative costs ([T] 5.3)."""
+    """Return the cost of the cheapest join tree of each alternative ([T] 5.3)."""
     works, how = [], []
     for model in models:
         shape = best_tree(model, pull=pull).shape

@@ -1,7 +1,7 @@
-"""The engines that plans choose from: what each can evaluate, what it takes, and what it costs.
+"""The table of engines: what each can evaluate, which techniques it takes, and what it costs.
 
-One table, read by the planner, by ``explain`` and by the errors about an engine that was asked for.
-A new engine is added here, and to those that can be run (``engine/engines.py``).
+The planner, ``explain`` and the errors about an engine that was asked for all read this table.  The searcher
+of each engine is listed in ``engine/engines.py``.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ from fyke.plan.engine_costs import Option, cost_automaton, cost_chain, cost_lazy
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What one engine is able to do.
+    """What one engine can do.
 
     Attributes
     ----------
     strategies
         The selection strategies it evaluates.
     unwise
-        Strategies that it evaluates, but another one faster: why ``auto`` does not take it for them.
+        Strategies that it evaluates but another engine evaluates faster, with the reason why ``auto`` does
+        not take it for them.
     compresses
-        Whether its search can leave matches as graphs; otherwise compressed output is made of listed
+        Whether its search returns matches as graphs.  Otherwise compressed output is built from listed
         matches, and ``auto`` takes another engine for it.
     takes
-        The techniques that are for this engine only: a ``search``, an ``order``, a ``tree``.
+        The techniques that only this engine takes: a ``search``, an ``order``, a ``tree``.
     stores
-        Whether it stores events and searches them later ([L]): a partition at a time, without rows that
-        are far from rare ones, and with matches that may be tallied and not listed.
+        Whether it stores events and searches them later ([L]).  Such an engine searches one partition at a
+        time, does not read rows that are far from rare ones, and may tally matches without listing them.
     per_event
-        What reading an event costs it, in nanoseconds, whatever it then searches.
+        The cost of reading an event, in nanoseconds, before any search.
     cost
-        The expected work for a query, given what reading the events of a window costs and whether
-        join trees are pulled.
+        The expected work for a query, given the cost of reading the events of a window and whether join
+        trees are pulled.
     """
 
     strategies: frozenset[Strategy]

@@ -14,10 +14,10 @@ from fyke.plan.pushdown import physical
 from fyke.plan.statistics import Statistics
 
 _READS = {
-    Strategy.ANY: "every satisfied binding starts a new run, the old one goes on",
+    Strategy.ANY: "every satisfied binding starts a new run, and the old one goes on",
     Strategy.NEXT: "a run takes the next relevant event; closing a group is a choice",
     Strategy.GREEDY: "a run takes every relevant event and is reported once, in its final form",
-    Strategy.ROBUST: "all matches, then those that skip no event of another match",
+    Strategy.ROBUST: "all matches that skip no event of another match",
     Strategy.PARTITION: "no event of the partition may be passed over",
     Strategy.STRICT: "no event of the input may be passed over",
     Strategy.GREEDY_PARTITION: "a run takes every event of the partition that it can, and is reported once, "
@@ -28,9 +28,9 @@ _READS = {
 
 
 def explain_plan(plan: Plan, *, rows_by: str, ran: Ran | None = None) -> str:
-    """Return the explanation of a plan; ``rows_by`` says who evaluates what one row decides.
+    """Return the explanation of a plan; ``rows_by`` names who evaluates what one row decides.
 
-    ``ran``: a run of the same plan.
+    ``ran`` is a run of the same plan.
     """
     lines = [str(plan.query), ""]
     lines += _title("normal form")
@@ -39,7 +39,7 @@ def explain_plan(plan: Plan, *, rows_by: str, ran: Ran | None = None) -> str:
             lines.append(f"  alternative {number} of {len(plan.stated)}")
         lines += _alternative(alternative)
     lines += ["", *_title(f"before matching, by {rows_by}"), *_rows(plan)]
-    # Only a whole table can be looked through first.
+    # Only a whole table can be searched for rare events first.
     if rows_by == "Arrow" and find_anchors(plan) is not None:
         lines.append("  near     where events of the rarest variable are few: rows within a window of one")
     lines += ["", *_title("matching"), *_matching(plan)]
@@ -61,17 +61,17 @@ def _costs(choice: Choice) -> list[str]:
 
 
 def _unused(plan: Plan) -> list[str]:
-    """Name the statistics that are about nothing in the query: slips of the pen, most likely."""
+    """Name the statistics that fit nothing in the query, which are probably typing errors."""
     known, there = plan.statistics or Statistics(), plan.sums()
     names, texts = ", ".join(there.names), " and ".join(there.texts) or "none"
     return [
         *(
-            f"    unused: {name!r} is no variable of the query, which has {names}"
+            f"    unused: {name!r} is not a variable of the query, which has {names}"
             for name in known.rates
             if name not in there.names
         ),
         *(
-            f"    unused: {text!r} is no condition between events, which are {texts}"
+            f"    unused: {text!r} is not a condition between events, which are {texts}"
             for text in known.selectivities
             if text not in there.texts
         ),
@@ -79,7 +79,7 @@ def _unused(plan: Plan) -> list[str]:
 
 
 def _unmeasured(plan: Plan) -> list[str]:
-    """Say how a plan is made whose events nobody has looked at: those of a DataFrame."""
+    """Say how a plan is made for a DataFrame, whose events were not measured."""
     lines = ["    nothing is measured before a run on Spark: engines are compared at usual rates"]
     if plan.engine == "lazy_chain" and (plan.techniques.order or plan.order) is None:
         lines.append("    each task orders the chain by the events it reads")

@@ -11,7 +11,7 @@ from fyke.logical.relational import AnalysedRelational
 def explain_relational(
     analysed: AnalysedRelational, *, rows_by: str, counts: Mapping[str, float] | None = None
 ) -> str:
-    """Return the explanation of a query; ``rows_by`` says who runs it, ``counts`` what a run has done."""
+    """Return the explanation of a query; ``rows_by`` names who runs it, ``counts`` are those of a run."""
     lines = _query(analysed, rows_by)
     if counts:
         lines += ["", "observed", "--------"]

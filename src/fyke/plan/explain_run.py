@@ -1,4 +1,4 @@
-"""What was estimated of a run against what it has shown ([T] 3.5.5), side by side."""
+"""The estimates of a run beside what was observed ([T] 3.5.5)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def explain_run(plan: Plan, choice: Choice, ran: Ran) -> list[str]:
             f"{short(counts['seconds_search'] * 1e6 / windows)} us",
         ),
         ("conditions decided", "", f"{counts['condition_evaluations']:,}"),
-        ("planned anew", "", f"{counts['replans']:,} times"),
+        ("replanned", "", f"{counts['replans']:,} times"),
     ]
     width, middle = (max(len(line[k]) for line in [*lines, ("", "estimated", "")]) for k in (0, 1))
     table = [("", "estimated", "observed"), *lines]

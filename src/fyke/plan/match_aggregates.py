@@ -1,4 +1,4 @@
-"""Aggregates over matches in RETURN: found in its items, and put together from tallies (SEMANTICS 5)."""
+"""Aggregates over matches in RETURN: found in its items, and combined from tallies (SEMANTICS 5)."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from fyke.logical.check import over_matches
 from fyke.logical.returns import Output
 
 _COLUMN = "__fyke_item_"
-VALID = "_n"  # of an average: how many values its sum has
-MERGEABLE = ("count", "sum", "avg", "min", "max")  # those that tallies of some matches each add up to
+VALID = "_n"  # the number of values in the sum of an average
+MERGEABLE = ("count", "sum", "avg", "min", "max")  # these can be combined from tallies
 
 
 @dataclass(frozen=True, slots=True)
 class MatchAggregate:
     """``function`` over the values of ``argument`` in all matches; None counts the matches.
 
-    ``column`` is where the value of a match stands in the rows of :class:`ResultBuilder`.
+    ``column`` holds the value of each match in the rows of :class:`ResultBuilder`.
     """
 
     column: str
     function: str
     argument: Expression | None
-    counts: bool = False  # of no match there are 0, not null
+    counts: bool = False  # without matches it is 0, not null
 
 
 def split_aggregates(output: Output) -> tuple[list[MatchAggregate], list[Expression]]:
     """Return the aggregates over matches in RETURN, and the items with references in their place.
 
-    The reference to aggregate k is to the variable "" and the path (its column,).
+    The reference to an aggregate has the variable "" and the path (its column,).
     """
     aggregates: list[MatchAggregate] = []
 
@@ -47,7 +47,7 @@ def split_aggregates(output: Output) -> tuple[list[MatchAggregate], list[Express
 
 
 def combine_tallies(output: Output) -> tuple[list[MatchAggregate], list[Expression]]:
-    """Return what :func:`split_aggregates` does, over rows that are tallies of many matches each.
+    """Return what :func:`split_aggregates` returns, for rows that are tallies of many matches each.
 
     Counts and sums are summed, an average is a sum and a count of values.
     """

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from fyke.logical.normal_form import Alternative
 from fyke.plan.tree_shape import Shape, last_variable, leaves
 
-RARITY = 1.0  # q of appendix A: how much dearer a partial match is when it is made again
+RARITY = 1.0  # q of appendix A: the relative cost of making a partial match again
 
 
 def passable(alternative: Alternative, shape: Shape) -> list[str]:
     """Return the variables that a condition with the triggering event can be passed down to, deepest first.
 
-    The trigger must be the one variable that ends every match, so that it stands at the end of the
+    The trigger must be the one variable that ends every match, so that it is at the end of the
     right-most path.  Passing down to its own neighbour saves nothing ([T] 4.4.3).
     """
     single = {variable.name for variable in alternative.variables if not variable.group}
@@ -38,7 +38,7 @@ def choose_pass_down(
     rates: Mapping[str, float],
     selectivities: Mapping[frozenset[str], float],
 ) -> str | None:
-    """Return the variable to pass down to, None where a pull is better (appendix A).
+    """Return the variable to pass down to, or None if a pull is better (appendix A).
 
     With f the time between two triggers and d the window, f / d is one over the triggers in a window;
     it must be above q times the selectivity of what is passed down.
@@ -63,7 +63,7 @@ def _depths(shape: Shape, depth: int) -> dict[str, int]:
 
 
 def _beside(shape: Shape, name: str, last: str) -> bool:
-    """Say whether a node joins just these two."""
+    """Say whether a node joins exactly these two."""
     if isinstance(shape, str):
         return False
     return shape == (name, last) or _beside(shape[0], name, last) or _beside(shape[1], name, last)

@@ -1,4 +1,4 @@
-"""A plan: everything an engine needs to know of a query, as plain data that travels to workers."""
+"""A plan: everything an engine must know about a query, as plain data that travels to workers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROLES = "__fyke_roles"
 _DEFAULT_LIMITS = Limits()
 _DEFAULT_TECHNIQUES = Techniques()
 
-# The types of derived columns, as whoever evaluates them knows: Arrow or Spark.
+# Gives the types of derived columns; Arrow or Spark, whichever evaluates them, knows these.
 DerivedTypes = Callable[[EventSchema, Sequence[Derived]], Mapping[str, pa.DataType]]
 
 
@@ -48,37 +48,37 @@ class Plan:
     schema
         The attributes of the events, and how they are ordered.
     strategy, window
-        Which events a match may skip, and how far it may stretch.
+        Which events a match may skip, and how long it may be.
     partition
-        The attributes of ``[x]``, columns of the result; matches overlap within a partition.
+        The attributes of ``[x]``, which are columns of the result; matches overlap within a partition.
     split
-        Those by which the work is parted: equality chains may add to ``partition``.
+        The attributes that divide the work: equality chains may add to ``partition``.
     names
         The variables that some alternative binds, in the order in which the pattern names them.
     stated
         The alternatives with all their conditions, as the query states them.
     alternatives
-        The same with the conditions that several events decide, over derived columns.
+        The same with only the conditions on several events, over derived columns.
     roles, roles_of, starts_of
-        The roles of rows; the role bit of each variable, by (alternative, name); and the one that the
-        first event of a group must have as well, where conditions tell it apart.
+        The roles of rows; the role bit of each variable, by (alternative, name); and the role bit that the
+        first event of a group must also have, if conditions single it out.
     derived, exported, types
-        The columns made from one row for conditions, those made for the result, and their types by name.
+        The columns computed from one row for conditions, those computed for the result, and their types.
     needed
         The attributes that rows of the result are made of.
     filters
         Whether rows that can play no role may be left out before the engine.
     texts
-        The conditions between events as the user wrote them: statistics know them by these.
+        The conditions between events as the user wrote them, by which statistics refer to them.
     result
         What RETURN asks for.
     output
         The name of the output format, see :mod:`fyke.plan.outputs`.
     functions, arities
-        Functions of the user by name, and how many numbers each takes.
+        The user's functions by name, and how many numbers each takes.
     engine, order, statistics
-        Who searches; the order of a lazy chain, as planned (one that is given in ``techniques`` comes
-        first); what is known of the data.
+        Which engine searches; the planned order of a lazy chain, unless ``techniques`` has one; what is known
+        about the data.
     counting
         How aggregates over matches are computed without rows of matches, or why they are not.
     """
@@ -151,7 +151,7 @@ class Plan:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The attributes whose rows with a null are in no partition; strict contiguity sees one stream."""
+        """The attributes in which a null puts a row in no partition; strict contiguity sees one stream."""
         return () if self.strategy.strict else self.split
 
     @property
@@ -161,11 +161,11 @@ class Plan:
 
     @property
     def reads_apart(self) -> bool:
-        """Whether the engine reads partition after partition, and not all of them together.
+        """Whether the engine reads one partition after another, and not all of them together.
 
         Strict contiguity looks at the whole input.  Without the technique of partitions ([S] 5.2.3) other
-        strategies do too, unless contiguity or WITHIN n EVENTS speaks of the partition itself; lazy engines
-        search a partition at a time.
+        strategies do too, unless contiguity or WITHIN n EVENTS refers to the partition itself; lazy engines
+        always search one partition at a time.
         """
         if self.strategy.strict:
             return False
@@ -173,7 +173,7 @@ class Plan:
         return self.techniques.partition or within or self.stores
 
     def sums(self) -> Sums:
-        """Return the sums of what is seen of the events, before anything is added."""
+        """Return empty sums for the statistics of this plan's events."""
         return Sums([name for _, name in self.roles_of], list(self.texts.values()))
 
 

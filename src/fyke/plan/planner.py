@@ -1,7 +1,7 @@
-"""Statistics to a choice: which engine, and for it which order or tree, from cost.
+"""Statistics to a choice: which engine, with which order or tree, by cost.
 
-Every engine that can run the query is costed in one unit, nanoseconds per window of events; the
-cheapest is taken.  Engines that cannot run it are listed with the reason.
+The cost of every engine that can run the query is estimated in one unit, nanoseconds per window of events,
+and the cheapest is taken.  Engines that cannot run it are listed with the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics
 from fyke.techniques import Techniques
 
-_LEFT_OUT = 10.0  # nanoseconds for an event that is left out, since no rare one is near
+_LEFT_OUT = 10.0  # nanoseconds for an event that is left out because no rare one is near
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Choice:
 def choose_plan(asked: str, plan: Plan, statistics: Statistics | None, *, quick: bool = False) -> Choice:
     """Return the engine for a query: the one asked for, or the cheapest of those that can run it.
 
-    ``quick``: an engine that for reading the events alone needs longer than another one for everything is
-    left out, unless it was asked for.
+    ``quick``: skip an engine that needs longer to read the events than another one needs for everything,
+    unless it was asked for.
     """
     known = statistics or Statistics()
     quick = quick and asked == "auto"
@@ -73,7 +73,7 @@ def cost_engines(plan: Plan, statistics: Statistics, *, quick: bool = False) -> 
 def reading(
     engine: str, models: Sequence[CostModel], techniques: Techniques, statistics: Statistics
 ) -> float:
-    """Return what reading the events of a window costs an engine, whatever it then searches."""
+    """Return the cost of reading the events of a window, before any search."""
     events, known = max(statistics.window_rows, sum(statistics.rates.values())), ENGINES[engine]
     if not known.stores or not techniques.candidate_windows or techniques.order is not None:
         return known.per_event * events

@@ -38,7 +38,7 @@ def pairs_tried(model: CostModel, left: int, right: int, *, pull: bool) -> float
 
 
 def rows_made(model: CostModel, mask: int, *, pull: bool) -> float:
-    """Return the rows that a node of a set makes: what can be of use, and lives until it is pulled."""
+    """Return the rows that a node of a set makes: those that can be of use and live until they are pulled."""
     return model.made(mask) * model.preceded(mask) * (model.pulled(mask) if pull else 1.0)
 
 
@@ -188,7 +188,7 @@ def best_order(model: CostModel) -> Found:
 def automaton_work(model: CostModel) -> Work:
     """Return the work of the automaton: all runs of all states, in the order in which events arrive.
 
-    An event starts none if its window lacks what a match needs ([S] 5.2.2).
+    An event starts no run if its window lacks what a match needs ([S] 5.2.2).
     """
     tried = made = 0.0
     seen, waiting = {0}, [0]

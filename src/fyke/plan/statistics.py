@@ -1,4 +1,4 @@
-"""What is known of the data: how often events occur, how often conditions hold ([T] 3.5.3).
+"""What is known about the data: how often events occur and how often conditions hold ([T] 3.5.3).
 
 Statistics steer plans and never change a result.  They come from the user, from a sample or the first
 chunk of the events, and from the engine while it runs.
@@ -30,7 +30,7 @@ class Statistics:
     window_rows
         How many relevant events a window holds.
     rows
-        How many rows were looked at; 0 for what is only assumed.
+        How many rows were measured; 0 if the statistics are only assumed.
 
     >>> print(Statistics({"a": 12.0}, {"a.x < b.x": 0.5}, 30.0, 1000))
     statistics of 1,000 rows, 30 in a window
@@ -55,11 +55,11 @@ class Statistics:
                     )
 
     def rate(self, name: str) -> float:
-        """Return how many events of a variable a window holds, as far as known."""
+        """Return how many events of a variable a window holds, or the usual number if that is unknown."""
         return float(self.rates.get(name, USUAL_RATE))
 
     def selectivity(self, condition: Condition, text: str) -> float:
-        """Return how often a condition, known by its text, holds, as far as known."""
+        """Return how often a condition holds, or the usual share if that is unknown."""
         found = self.selectivities.get(text)
         return usual_selectivity(condition.expression) if found is None else float(found)
 
@@ -79,7 +79,7 @@ def short(value: float) -> str:
 
 
 class Sums:
-    """Statistics in sums, weighted by rows, so that those of stretches and of tasks add up.
+    """Statistics as sums, weighted by rows, so that those of stretches and of tasks can be added.
 
     >>> sums = Sums(["a"], ["a.x < b.x"])
     >>> sums.add(Statistics({"a": 4.0}, {"a.x < b.x": 0.5}, 8.0, 100))
@@ -104,7 +104,7 @@ class Sums:
         self.values = [old + found.rows * new for old, new in zip(self.values, seen, strict=True)]
 
     def decided(self, text: str, tried: int, held: int) -> None:
-        """Take a condition's decisions, if there is nothing better to go by."""
+        """Use a condition's decisions, if nothing better is known."""
         at = 2 + len(self.names) + 2 * self.texts.index(text)
         if tried > 0 and self.values[at] == 0.0:
             self.values[at : at + 2] = [float(tried), min(float(held), float(tried))]
@@ -131,7 +131,7 @@ def usual_selectivity(expression: Expression) -> float:
 
 
 def is_equality(condition: Condition) -> bool:
-    """Say whether a condition is an equality of two variables, which is looked up and not scanned for."""
+    """Say whether a condition is an equality of two variables, which an index or a hash can look up."""
     expression = condition.expression
     equal = isinstance(expression, Binary) and expression.operator == "="
     return equal and len(condition.variables) == 2

@@ -79,7 +79,7 @@ def restrict(shape: Shape, names: Collection[str]) -> Shape | None:
 
 
 def in_sequence(names: Sequence[str], order: Order) -> list[str]:
-    """Return variables so that each stands behind those ordered before it; otherwise as given."""
+    """Return variables so that each comes after those ordered before it; otherwise as given."""
     left, found = list(names), []
     while left:
         chosen = next(name for name in left if not any((other, name) in order for other in left))
@@ -103,7 +103,7 @@ def last_variable(names: Sequence[str], order: Order) -> str | None:
 
 
 def orient(shape: Shape, order: Order) -> Shape:
-    """Return the same joins with what comes later on the right, so that the right-most path drives."""
+    """Return the same joins with later variables on the right, so that the right-most path drives."""
     if isinstance(shape, str):
         return shape
     left, right = orient(shape[0], order), orient(shape[1], order)

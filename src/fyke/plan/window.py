@@ -1,4 +1,4 @@
-"""How far a match may stretch, in the units that engines count in."""
+"""How long a match may be, in the units that engines count in."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Extent:
 
     @property
     def counts_events(self) -> bool:
-        """Whether it is WITHIN n EVENTS, which counts the events of a partition whatever their role."""
+        """Whether it is WITHIN n EVENTS, which counts all events of a partition, whatever their role."""
         return self.counts is Counts.EVENTS
 
     @property
@@ -45,7 +45,7 @@ class Extent:
 
     @property
     def clipped(self) -> int:
-        """The length as far as a signed integer of 64 bits reaches; no times are further apart."""
+        """The length, at most the largest signed integer of 64 bits: no times are further apart."""
         return min(self.length, _GREATEST)
 
 
