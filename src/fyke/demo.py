@@ -1,6 +1,6 @@
-"""``python -m fyke.demo``: three questions to local Spark, with answers checked against what is known.
+"""``python -m fyke.demo``: three questions to local Spark, with answers that are known.
 
-Exit code 0 says that every answer was right, 1 that one was not.
+The exit code is 0 if every answer is right, otherwise 1.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def contamination(rows: int, seed: int) -> Question:
 
 
 def trend(rows: int, seed: int) -> Question:
-    """Stocks whose volume collapses after a rise.  Nothing is planted: a table without Spark is the judge."""
+    """Stocks whose volume collapses after a rise.  Nothing is planted: a run without Spark is the judge."""
     ticks = stocks.generate(rows, seed, symbols=100)
     key, output = ("match_id",), "non_overlap"
     answer = _counted(match(ticks, TREND, output=output, **COLUMNS), key)
@@ -110,7 +110,7 @@ def _counted(table: pa.Table, key: Sequence[str]) -> Counter[tuple[Any, ...]]:
 
 @contextlib.contextmanager
 def quiet_errors() -> Iterator[None]:
-    """Send what a starting JVM writes to standard error to a file; show it only if the start fails."""
+    """Send what a starting JVM writes to standard error into a file, and show it only if the start fails."""
     with tempfile.TemporaryFile() as log:
         sys.stderr.flush()
         saved = os.dup(2)
@@ -147,7 +147,7 @@ def start_spark() -> SparkSession:
 
 @contextlib.contextmanager
 def progress(console: Console, label: str, spark: SparkSession | None = None) -> Iterator[None]:
-    """Show that work goes on, and of Spark's running stages how many tasks are done."""
+    """Show that work goes on, and how many tasks of Spark's running stages are done."""
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -56,7 +56,7 @@ class FykeError(Exception):
         return f"{self.message}\n{self.remedy}" if self.remedy else self.message
 
     def __reduce__(self) -> tuple[Callable[..., FykeError], tuple[type[FykeError], dict[str, object]]]:
-        """Let errors travel between processes, although their arguments are given by name."""
+        """Make errors picklable, although their arguments are given by name."""
         return _restored, (type(self), self.__dict__)
 
 
@@ -247,8 +247,8 @@ class OptionError(InputError):
 class LimitError(FykeError):
     """A resource limit was exceeded; ``limit`` names it and ``value`` is its setting.
 
-    The process is as healthy as before.  Workers of Spark raise it too, and Spark then raises an
-    exception of its own with the text of this one in it: :meth:`found_in` gives it back.
+    The process can go on as before.  If a worker of Spark raises it, Spark raises an exception of its own
+    with this text in it, from which :meth:`found_in` recovers the error.
     """
 
     def __init__(self, message: str, *, limit: str, value: int, remedy: str = "") -> None:
@@ -258,13 +258,13 @@ class LimitError(FykeError):
 
     @classmethod
     def exceeded(cls, limit: str, value: int, where: str, remedy: str) -> LimitError:
-        """Return the error of a limit that was exceeded ``where``, as in ``in the whole input``."""
+        """Return the error for a limit that was exceeded ``where``, for example ``in the whole input``."""
         message = f"limit {limit!r} of {value:,} was exceeded {where}"
         return cls(message, limit=limit, value=value, remedy=remedy)
 
     @classmethod
     def found_in(cls, error: BaseException) -> LimitError | None:
-        """Return the error whose text, as :meth:`exceeded` writes it, is in that of another one, if any."""
+        """Return the error whose text, written by :meth:`exceeded`, is in that of another one, if any."""
         if isinstance(error, cls):
             return error
         found = re.search(r"(limit '(\w+)' of ([\d,]+) was exceeded .*)\n(.*)", str(error))
@@ -289,11 +289,11 @@ class NotRunError(FykeError):
 
 
 class StateError(FykeError):
-    """Saved state that cannot be used: damaged, of another version, or of another query."""
+    """Saved state that cannot be used: damaged, of a newer version, or of another query."""
 
     @classmethod
     def damaged(cls, why: str) -> StateError:
-        """Return the error of a state whose bytes are not as they were written."""
+        """Return the error for a state whose bytes were changed."""
         return cls(
             f"the saved state is damaged: {why}",
             remedy="Restore it from a copy, or start anew without it.",
@@ -305,4 +305,4 @@ class StreamError(InputError):
 
 
 class MissingDependencyError(FykeError):
-    """Something outside Fyke that this call needs and does not find, as a Java runtime."""
+    """Something outside Fyke that this call needs and does not find, such as a Java runtime."""

@@ -8,7 +8,7 @@ from fyke.errors import LimitError, OptionError
 
 _GREATEST = 2**63 - 1  # what counters hold
 _REMEDY = {
-    "runs": "Shorten the window, add conditions or a partition attribute, or skip less by another strategy.",
+    "runs": "Shorten the window, add conditions or a partition attribute, or choose a stricter strategy.",
     "buffer_bytes": "Shorten the window, or choose a strategy that keeps fewer partial matches.",
     "matches": "Shorten the window, add conditions, or choose a strategy with fewer matches.",
     "steps": "Shorten the window, add conditions or a partition attribute: too many bindings are tried.",
@@ -17,9 +17,9 @@ _REMEDY = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Each limit has a default and ends in a typed error that says where it was exceeded and what to do.
+    """Each limit has a default.  Exceeding it is a typed error that says where it happened and what to do.
 
-    The defaults stop a query that will not end, or not fit, within a minute or two and a few gigabytes.
+    The defaults stop a runaway query within a minute or two and a few gigabytes.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Limits:
     runs
         Partial matches alive at once in one partition.
     buffer_bytes
-        Memory of the bindings that partial matches hold, and matches that wait.
+        Memory of the bindings of partial matches, and of matches that wait.
     matches
         Matches of one partition.
     steps
@@ -60,6 +60,6 @@ class Limits:
                 )
 
     def exceeded(self, limit: str, where: str) -> LimitError:
-        """Return the error of a limit of the search that was exceeded ``where``."""
+        """Return the error for a limit of the search that was exceeded ``where``."""
         remedy = f"{_REMEDY[limit]} Or raise the limit: limits=fyke.Limits({limit}=...)."
         return LimitError.exceeded(limit, getattr(self, limit), where, remedy)

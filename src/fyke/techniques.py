@@ -1,4 +1,4 @@
-"""Switches of the techniques of evaluation.  None changes a result: they exist to compare and to explain."""
+"""Switches for the techniques of evaluation, to compare and to explain; none changes a result."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ _CHOICES = {
     "propagation": ("pull", "push"),
     "pass_down": (True, False, None),
 }
-_APART = ("order", "tree", "thresholds", "chunk")  # checked by functions of their own
+_APART = ("order", "tree", "thresholds", "chunk")  # checked by separate functions
 
 
 @dataclass(frozen=True, slots=True)
 class Techniques:
-    """How matches are looked for; the defaults are the fastest known.
+    """How matches are searched for; the defaults are the fastest known.
 
     Attributes
     ----------
     filter
         Rows that can play no role do not reach the engine ([S] 5.2.1).
     partition
-        Equality chains part the work ([S] 5.2.3).  Without it lazy engines take chains for conditions, but
-        run no query with ``[x]``, whose partitions they search one at a time.
+        Equality chains divide the work ([S] 5.2.3).  Without it lazy engines evaluate these chains as
+        conditions, but cannot run a query with ``[x]``, since they search one partition at a time.
     candidate_windows
         An event whose window lacks what a match needs starts no run ([S] 5.2.2).
     merging
-        Runs that agree in all that is still needed become one ([N] 5.2.2).
+        Runs that agree on all values still needed are merged ([N] 5.2.2).
     search
-        ``"breadth_first"``: each event is read once, by all runs ([N] 5.2); ``"backtrack"``: one run
-        after the other, events are read again ([N] 5.2.3).
+        ``"breadth_first"``: all runs read each event once ([N] 5.2).  ``"backtrack"``: one run after another
+        reads the events again ([N] 5.2.3).
     robust
-        How robust matches are found: ``"backtracking"`` ([S] 6.3), or all matches first and then
-        ``"post_processing"``.
+        How robust matches are found: by ``"backtracking"`` ([S] 6.3), or by ``"post_processing"`` of all
+        matches.
     order
         The order in which a lazy chain binds the variables; None: rare ones first ([L] 4).
     absence
@@ -47,17 +47,17 @@ class Techniques:
         The shape of a join tree as nested pairs of variables, ``(("a", "b"), "c")``; None: the cheapest
         ([T] 3.5).
     propagation
-        ``"pull"``: a join tree does nothing until an event comes that can end a match ([T] 4.1);
-        ``"push"``: every event is joined at once.
+        ``"pull"``: a join tree does nothing until an event comes that can end a match ([T] 4.1).
+        ``"push"``: it joins every event at once.
     pass_down
-        Whether a join tree passes conditions with the triggering event down ([T] 4.4); None: when it is
+        Whether a join tree passes conditions with the triggering event down ([T] 4.4); None: if that event is
         rare enough (appendix A).
     thresholds
-        When a join tree is planned anew ([T] 3.5.5): the relative change p of a condition, or i of an
-        input, from which on a better tree is searched for, and the share t of the cost that it must save
-        (below zero: it is always rebuilt); None: never.
+        When a join tree is replanned ([T] 3.5.5): after a relative change of p in a condition, or i in an
+        input, if the new tree saves the share t of the cost (below zero: always); None: never.
     chunk
-        The rows after which a join tree looks at its statistics; None: a few windows, if they were work.
+        The number of rows after which a join tree looks at its statistics; None: a few windows, if these were
+        much work.
     """
 
     filter: bool = True

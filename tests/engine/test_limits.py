@@ -29,7 +29,7 @@ LIMITS = [
         "runs",
         100,
         "limit 'runs' of 100 was exceeded in {where}\n"
-        "Shorten the window, add conditions or a partition attribute, or skip less by another strategy. "
+        "Shorten the window, add conditions or a partition attribute, or choose a stricter strategy. "
         "Or raise the limit: limits=fyke.Limits(runs=...).",
     ),
     (

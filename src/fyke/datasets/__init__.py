@@ -1,7 +1,8 @@
-"""Event streams to try, test and measure Fyke on: seeded, of any size, without a Spark session.
+"""Event streams to try, test and measure Fyke with: seeded, of any size, without a Spark session.
 
-Each module is one workload of the papers Fyke comes from, with ``generate(rows, seed=0, ...)`` and the
-query of that paper as ``QUERY``.  The same parameters and seed give the same rows.
+Each module is one workload of the papers that Fyke is built on (``docs/papers.md``), with
+``generate(rows, seed=0, ...)`` and the query of that paper as ``QUERY``.  The same parameters and seed give
+the same rows.
 
 =========================  ============================================================================
 :mod:`~fyke.datasets.rfid`     a shop with shoplifters; returns the readings and who stole what
@@ -32,7 +33,7 @@ __all__ = ["Food", "Rfid", "as_dataframe", "chemo", "food", "names", "regions", 
 
 
 class _Session(Protocol):
-    """What is needed of a SparkSession, classic or Connect."""
+    """The part of a SparkSession that is needed, classic or Connect."""
 
     def createDataFrame(self, data: Any) -> Any: ...
 

@@ -37,9 +37,9 @@ _NUMBER = "__fyke_number"
 
 
 def match_frame(frame: DataFrame, plan: Plan, observed: Observed | None = None) -> DataFrame:
-    """Return the matches in a DataFrame as a DataFrame; nothing runs before Spark is asked for rows.
+    """Return the matches in a DataFrame as a DataFrame; nothing runs until Spark is asked for rows.
 
-    With ``observed`` the first action on the result fills it.
+    The first action on the result fills ``observed``, if it is given.
     """
     arrange_workers(frame.sparkSession)
     if observed is not None:
@@ -100,7 +100,7 @@ def matcher(
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function that workers run over the sorted rows of a Spark partition.
 
-    With ``metrics`` its rows have a column more, and a last row tells what has been counted.
+    With ``metrics`` its rows have one more column, and a last row holds the counts.
     """
     names = list(plan.prepared_columns)
 
@@ -118,7 +118,7 @@ def matcher(
 
 
 def _ordered_by_number(plan: Plan) -> Plan:
-    """Return the plan for rows that are numbered in processing order: of equal times the number decides."""
+    """Return the plan for rows that are numbered in processing order; the number breaks ties of time."""
     columns = {_NUMBER: pa.int64(), **plan.schema.columns}
     return replace(plan, schema=replace(plan.schema, columns=columns))
 
@@ -126,8 +126,8 @@ def _ordered_by_number(plan: Plan) -> Plan:
 class _Walk:
     """Feeds sorted rows to the engine: whole partitions of the query at once, a long one piece by piece.
 
-    Spark has sorted by columns that do not come along, so the rows are numbered, and where the engine
-    sorts what it has kept together with new rows their numbers decide.
+    Spark has sorted by columns that it does not send, so the rows are numbered.  The engine sorts kept and
+    new rows together by these numbers.
     """
 
     def __init__(self, plan: Plan, *, observed: bool = False) -> None:
@@ -159,9 +159,9 @@ class _Walk:
     def _read(
         self, chunk: pa.Table, last: pa.Table | None, *, final: bool = False
     ) -> Generator[pa.RecordBatch, None, pa.Table]:
-        """Read a chunk: the rest of the open partition, partitions that end in it, the one it ends in.
+        """Read a chunk: the rest of the open partition, the partitions that end in it, and the last one.
 
-        In the ``final`` chunk that one ends too, so that a task of one chunk works as on a table.
+        In the ``final`` chunk the last one ends too, so that a task of one chunk works as on a table.
         """
         numbers = np.arange(self.numbered, self.numbered + chunk.num_rows)
         chunk = chunk.append_column(_NUMBER, pa.array(numbers))
@@ -178,9 +178,9 @@ class _Walk:
         return chunk.slice(chunk.num_rows - 1)
 
     def _cuts(self, chunk: pa.Table, last: pa.Table | None) -> tuple[int, int]:
-        """Return where the partition left open ends in the chunk, and where the chunk's last one begins.
+        """Return where the open partition ends in the chunk, and where the chunk's last partition begins.
 
-        An open partition that the chunk does not end ends behind it, and none begins in the chunk.
+        If the open partition does not end in the chunk, it reaches to its end, and none begins in it.
         """
         together = chunk if last is None else pa.concat_tables([last, chunk])
         codes = partition_codes(together, self.partition)
@@ -201,7 +201,7 @@ class _Walk:
         self.state = None if final else after
 
     def _results(self, chunks: Generator[Found, None, State]) -> Generator[pa.RecordBatch, None, State]:
-        """Yield the rows of matches chunk by chunk, so that no more than one is held; return the state."""
+        """Yield the rows of matches chunk by chunk, so that only one chunk is held; return the state."""
         while True:
             try:
                 found = next(chunks)

@@ -1,4 +1,4 @@
-"""Counts and clocks of a call on Spark, observed while Spark runs it."""
+"""Counts and clocks of a call on Spark, collected while Spark runs it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _COUNTS = tuple(asdict(Counters()))
 class Observed:
     """The observations of one call: of rows as they are read, of those that are kept, and of the tasks.
 
-    The rows of the result carry one column more on their way, :data:`METRICS`.  It is null but in the
-    last row of each task, which tells what the task has counted and is no match.
+    On their way the rows of the result carry one more column, :data:`METRICS`.  It is null except in the
+    last row of each task, which holds the counts of the task and is not a match.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -49,13 +49,13 @@ class Observed:
     def moved(self, frame: DataFrame) -> DataFrame:
         """Keep the observations before the shuffle, even if no row is kept.
 
-        Spark would replace a sort of no rows by no rows, and forget about all that came before it; it
-        does so only through operators that it knows, and an observation is none of them.
+        Spark would replace a sort of no rows by no rows, and drop everything before it.  It does so only
+        through operators that it knows, and an observation is not one of them.
         """
         return frame.observe(self._moved, F.count(F.lit(1)).alias("moved"))
 
     def matches(self, frame: DataFrame) -> DataFrame:
-        """Add up what the tasks have counted, and leave the matches alone."""
+        """Add up the counts of the tasks, and return the matches without them."""
         added = [
             (F.max if name in PEAKS else F.sum)(f"{METRICS}.{name}").alias(name)
             for name in (*_COUNTS, *PHASES, *_seen(self._sums))
@@ -99,7 +99,7 @@ class Observed:
 
 
 def _seen(sums: Sums) -> list[str]:
-    """Return the names under which the sums of statistics travel."""
+    """Return the names of the columns that hold the sums of statistics."""
     return [f"seen_{number}" for number in range(len(sums.values))]
 
 
@@ -114,14 +114,14 @@ def with_metrics(schema: StructType, plan: Plan) -> StructType:
 
 
 def without_counts(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
-    """Return matches with a :data:`METRICS` that says nothing."""
+    """Return matches with an empty :data:`METRICS` column."""
     return batch.append_column(METRICS, pa.nulls(batch.num_rows, _kind(plan.sums())))
 
 
 def counts_of_task(
     schema: pa.Schema, counters: Counters, clock: Clock, sums: Sums
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the row that tells what a task has counted and seen."""
+    """Yield the row with the counts and statistics of a task."""
     seen = dict(zip(_seen(sums), sums.values, strict=True))
     told: Mapping[str, int | float] = {**asdict(counters), **clock.seconds, **seen}
     columns = [pa.nulls(1, field.type) for field in schema]

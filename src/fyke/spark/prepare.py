@@ -78,7 +78,7 @@ def _arrow_type(field: StructField) -> pa.DataType:
 
 
 def _holds_variant(kind: DataType) -> bool:
-    """Say whether a type is, or has in it, one that has no order in Spark though it has one in Arrow."""
+    """Say whether a type is, or contains, one that has an order in Arrow but none in Spark."""
     if isinstance(kind, ArrayType):
         return _holds_variant(kind.elementType)
     if isinstance(kind, StructType):
@@ -140,7 +140,7 @@ def prepared(frame: DataFrame, plan: Plan) -> DataFrame:
 
 
 def _by_bytes(frame: DataFrame) -> DataFrame:
-    """Let strings be compared by their bytes, as across events: a collation would hold in Spark only."""
+    """Compare strings by their bytes, as across events: a collation would hold in Spark only."""
     collated = {
         field.name: F.collate(quote(field.name), _BYTES)
         for field in frame.schema.fields
@@ -155,10 +155,10 @@ def rejected(frame: DataFrame, time: tuple[str, str]) -> DataFrame:
 
 
 def relevant(frame: DataFrame, plan: Plan) -> DataFrame:
-    """Leave out prepared rows that can play no role or are in no partition, where they do not matter.
+    """Leave out prepared rows that can play no role or are in no partition, if they do not matter.
 
-    On a stream every event moves the watermark, whatever its role, so the filter must not come before it:
-    Spark leaves a condition in its place that is no function of the row.
+    On a stream every event moves the watermark, whatever its role, so the filter must come after it.  Spark
+    does not move a condition that is not a function of the row.
     """
     wanted = [] if plan.every_row_counts else [F.col(ROLES) != 0]
     wanted += [key.isNotNull() for key in _keys(plan)]
@@ -183,7 +183,7 @@ def _keys(plan: Plan) -> list[Column]:
 
 
 def together(frame: DataFrame, plan: Plan) -> DataFrame:
-    """Bring the partitions of relevant rows together, with the columns that are sorted by or read."""
+    """Bring the rows of each partition together, with the columns that are needed to sort and to read."""
     frame = frame.select(*(F.col(quote(name)) for name in row_columns(plan)))
     keys = _keys(plan)
     return frame.repartition(*keys) if keys else frame.repartition(1)
@@ -195,7 +195,7 @@ def row_columns(plan: Plan) -> list[str]:
 
 
 def arranged(frame: DataFrame, plan: Plan) -> DataFrame:
-    """Sort rows within their partitions; only what the engine reads is left.
+    """Sort rows within their partitions, and keep only the columns that the engine reads.
 
     The columns are those of :func:`prepared_columns` by position: ``mapInArrow`` takes a dot or a
     backtick in a name for syntax, so here they have plain names.
@@ -216,7 +216,7 @@ def _order(plan: Plan) -> tuple[str, ...]:
 def _order_matters(plan: Plan) -> bool:
     """Say whether the order of simultaneous events can change the result.
 
-    Only then must columns be read that nothing but the sort looks at.
+    Only then must columns be read that are needed for sorting alone.
     """
     groups = any(variable.group for each in plan.alternatives for variable in each.variables)
     every_match = plan.strategy is Strategy.ANY and plan.format.independent

@@ -88,9 +88,9 @@ def _column(number: int, name: str) -> str:
 class _Plan:
     """The pieces of the Spark plan of one query.
 
-    The columns of stream k go by names of their own, as ``k.price``, and its times by ``start_k`` and
-    ``end_k``, so that streams of like columns join; for aggregates ``window_k`` is a window that its
-    event lies in.
+    The columns of stream k have names of their own, such as ``k.price``, and its times are ``start_k`` and
+    ``end_k``, so that streams with equal columns can be joined.  For aggregates, ``window_k`` is a window
+    that contains its event.
     """
 
     def __init__(self, analysed: AnalysedRelational, frames: Mapping[str, DataFrame]) -> None:
@@ -161,7 +161,7 @@ class _Plan:
         return F.expr(self.clock.within(start, end, self.analysed.window, self.streaming))
 
     def _windowed(self, frame: DataFrame, number: int) -> DataFrame:
-        """Return each event once for every window that it lies in whole."""
+        """Return each event once for every window that contains all of it."""
         window, slide = self.analysed.window, self.analysed.slide
         assert slide is not None
         if self.streaming:
@@ -242,7 +242,7 @@ class _Plan:
         return self.analysed.output.columns
 
     def _typed(self, column: OutputColumn, value: Column) -> Column:
-        """Return a column of the type it has on a table; Spark has others for some sums."""
+        """Return a column with the type it has on a table; Spark has other types for some sums."""
         kind = self.kinds.get(column.name)
         if kind is not None:
             value = value.cast(from_arrow_type(kind, prefer_timestamp_ntz=True))

@@ -19,7 +19,7 @@ _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 
 
 def prefer_own_interpreter() -> None:
-    """Let sessions started from now on run workers with this interpreter, unless the user chose one."""
+    """Make sessions started from now on run workers with this interpreter, unless the user chose one."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
