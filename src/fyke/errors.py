@@ -302,7 +302,3 @@ class StateError(FykeError):
 
 class StreamError(InputError):
     """A query, or an option, that cannot be decided on a stream."""
-
-
-class MissingDependencyError(FykeError):
-    """Something outside Fyke that this call needs and does not find, such as a Java runtime."""

@@ -38,18 +38,6 @@ def left_deep(names: Sequence[str]) -> Shape:
     return shape
 
 
-def right_deep(names: Sequence[str]) -> Shape:
-    """Return the tree that joins from the end of the pattern.
-
-    >>> show(right_deep("abc"))
-    '(a (b c))'
-    """
-    shape: Shape = names[-1]
-    for name in reversed(names[:-1]):
-        shape = (name, shape)
-    return shape
-
-
 def every_shape(names: Sequence[str]) -> Iterator[Shape]:
     """Yield all trees whose leaves are these variables in this order.
 

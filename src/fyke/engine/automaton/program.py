@@ -97,8 +97,7 @@ class AutomatonProgram(Program):
     def _tests_windows(self) -> bool:
         """Say whether starts are tested for candidate windows."""
         in_order = all(mask < 1 << k for k, mask in enumerate(self.before[: self.positives]))
-        worth = self.settings.window is not None and self.positives > 1
-        return self.settings.techniques.candidate_windows and worth and in_order
+        return self.settings.techniques.candidate_windows and self.positives > 1 and in_order
 
     def _prunes(self) -> bool:
         """Say whether a match ends all runs of its partition.

@@ -1,4 +1,7 @@
-"""Seconds per phase of a call.  They differ from run to run, and only ``metrics`` reads them."""
+"""Seconds per phase of a call.  They differ from run to run, and only ``metrics`` reads them.
+
+``docs/results.md`` says what each phase is.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ from time import perf_counter
 
 from fyke.engine.kernels.jit import seconds_compiling
 
-PHASES = {
-    "seconds_prepare": "roles, conditions on one event and derived columns",
-    "seconds_order": "bringing rows into processing order",
-    "seconds_encode": "columns as the kernels want them",
-    "seconds_search": "reading events: runs and their bindings",
-    "seconds_plan": "of a join tree: looking at what comes, planning and building, first and anew",
-    "seconds_choose": "robust selection, absences, union of alternatives, overlap",
-    "seconds_rows": "matches to rows of the result",
-    "seconds_compile": "compiling kernels, or loading them: once a process, and part of no other phase",
-}
+PHASES = (
+    "seconds_prepare",
+    "seconds_order",
+    "seconds_encode",
+    "seconds_search",
+    "seconds_plan",
+    "seconds_choose",
+    "seconds_rows",
+    "seconds_compile",
+)
 
 
 class Clock:
