@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
-from fyke.datasets import chemo, names, regions, stocks
+from fyke.datasets import chemo, companies, regions, stocks
 
 
 @pytest.mark.parametrize("rising", [0.7, 0.5, 0.9])
@@ -40,24 +40,24 @@ def test_stock_ticks_of_many_symbols_walk_by_themselves() -> None:
 
 @pytest.mark.parametrize("skewed,pair", [("first", 0), ("middle", 2), ("last", 4)])
 @pytest.mark.parametrize("ratio", [10.0, 0.1])
-def test_a_skewed_pair_of_names(skewed: names.Part, pair: int, ratio: float) -> None:
-    table = names.generate(60_000, skewed=skewed, ratio=ratio)
+def test_a_skewed_pair_of_companies(skewed: companies.Part, pair: int, ratio: float) -> None:
+    table = companies.generate(60_000, skewed=skewed, ratio=ratio)
     counts = Counter(table["name"].to_pylist())
     whole = 4 + 2 * ratio
-    for number, name in enumerate(names.NAMES):
+    for number, name in enumerate(companies.NAMES):
         weight = ratio if number in (pair, pair + 1) else 1
         assert counts[name] / 60_000 == pytest.approx(weight / whole, abs=0.01)
 
 
-def test_names_without_skew_and_with_two_prices() -> None:
-    table = names.generate(60_000, highest=1)
+def test_companies_without_skew_and_with_two_prices() -> None:
+    table = companies.generate(60_000, highest=1)
     assert all(abs(count - 10_000) < 500 for count in Counter(table["name"].to_pylist()).values())
     assert set(table["price"].to_pylist()) == {0, 1}
     assert pc.mean(table["price"]).as_py() == pytest.approx(0.5, abs=0.01)
 
 
-def test_names_change_every_batch() -> None:
-    table = names.generate(40_000, change_every=5_000)
+def test_companies_change_every_batch() -> None:
+    table = companies.generate(40_000, change_every=5_000)
     fixed = [("IBM", "volume", 950), ("Google", "type", 950), ("Sun", "price", 950), ("Yahoo", "type", 50)]
     for number in range(8):
         batch = table.slice(number * 5_000, 5_000)

@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 import pytest
 
 from fyke import datasets
-from fyke.datasets import chemo, food, names, regions, rfid, stocks
+from fyke.datasets import chemo, companies, food, regions, rfid, stocks
 from fyke.errors import OptionError
 
 GENERATORS: dict[str, Callable[..., pa.Table]] = {
     "rfid": lambda *args, **options: rfid.generate(*args, **options).table,
     "food": lambda *args, **options: food.generate(*args, **options).table,
     "stocks": stocks.generate,
-    "names": names.generate,
+    "companies": companies.generate,
     "chemo": chemo.generate,
     "regions": regions.generate,
 }
@@ -66,11 +66,11 @@ def test_rows_are_ordered_by_a_utc_time(name: str) -> None:
         ("stocks", {"rows": 1, "symbols": 0}, "symbols must be at least 1"),
         ("stocks", {"rows": 1, "rising": 1.1}, "rising must be from 0 to 1"),
         ("stocks", {"rows": 1, "seconds": 0}, "seconds must be at least a microsecond"),
-        ("names", {"rows": 0}, "rows must be at least 1"),
-        ("names", {"rows": 1, "ratio": 0}, "ratio must be above 0"),
-        ("names", {"rows": 1, "highest": 0}, "highest must be at least 1"),
-        ("names", {"rows": 1, "change_every": 0}, "change_every must be at least 1"),
-        ("names", {"rows": 1, "skewed": "start"}, "one of first, middle, last, found 'start'"),
+        ("companies", {"rows": 0}, "rows must be at least 1"),
+        ("companies", {"rows": 1, "ratio": 0}, "ratio must be above 0"),
+        ("companies", {"rows": 1, "highest": 0}, "highest must be at least 1"),
+        ("companies", {"rows": 1, "change_every": 0}, "change_every must be at least 1"),
+        ("companies", {"rows": 1, "skewed": "start"}, "one of first, middle, last, found 'start'"),
         ("chemo", {"rows": 11}, "rows must be at least 12"),
         ("chemo", {"rows": 12, "patients": 0}, "patients must be at least 1"),
         ("regions", {"rows": 0}, "rows must be at least 1"),

@@ -17,7 +17,7 @@ from fyke.engine.output.rows import ResultBuilder
 from fyke.engine.state_bytes import decode_state, encode_state
 from fyke.language.ast import Strategy
 from fyke.plan.cost import CostModel, Work
-from fyke.plan.engine_costs import Option
+from fyke.plan.engine_costs import CostedEngine
 from fyke.plan.engines import ENGINES, Capability
 from fyke.plan.outputs import OUTPUTS, OutputFormat
 from fyke.plan.plan import Plan
@@ -32,8 +32,8 @@ class NoopSearcher(AutomatonSearcher):
     """A searcher of a new name, which searches as the automaton does."""
 
 
-def cost_of_nothing(models: Sequence[CostModel], read: float, pull: bool) -> Option:
-    return Option("noop", "", Work(0.0, 0.0, 0.0))
+def cost_of_nothing(models: Sequence[CostModel], read: float, pull: bool) -> CostedEngine:
+    return CostedEngine("noop", "", Work(0.0, 0.0, 0.0))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import fyke
-from fyke.datasets import chemo, food, names, regions, rfid, stocks
+from fyke.datasets import chemo, companies, food, regions, rfid, stocks
 from tests.spark.streams import FIRST_READ, OPTIONS, QUERIES, SIMULTANEOUS, stream
 from tests.spark.tables import assert_same, frame_of, on_table, settings
 
@@ -56,7 +56,11 @@ DATASETS: dict[str, tuple[pa.Table, str, dict[str, Any]]] = {
     "rfid": (rfid.generate(800, seed=1, shoplifted=0.1).table, rfid.QUERY, {"time": "ts", "type": "kind"}),
     "food": (food.generate(300, seed=1).table, food.QUERY, {"time": "ts", "type": "kind"}),
     "stocks": (stocks.generate(2_000, seed=1), stocks.QUERY, {"time": "ts", "type": "kind"}),
-    "names": (names.generate(500, seed=1, highest=1), names.QUERY, {"time": "ts", "type": "name"}),
+    "companies": (
+        companies.generate(500, seed=1, highest=1),
+        companies.QUERY,
+        {"time": "ts", "type": "name"},
+    ),
     "regions": (regions.generate(600, seed=1), regions.QUERY, {"time": "ts", "type": "region"}),
 }
 

@@ -27,7 +27,7 @@ from fyke.logical.analyse import analyse
 from fyke.plan.anchors import find_anchors
 from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
-from fyke.plan.explain_run import Ran
+from fyke.plan.explain_run import ObservedRun
 from fyke.plan.outputs import OUTPUTS
 from fyke.plan.plan import Plan, make_plan
 from fyke.plan.planner import choose_plan
@@ -83,7 +83,11 @@ class PatternCall:
         """Say in words what the query means and how it would be run."""
         plan, metrics = self.plan(), self.options.metrics
         plan = replace(plan, statistics=self._measured(plan))
-        ran = Ran(metrics.get(), metrics.statistics()) if metrics is not None and metrics.filled else None
+        ran = (
+            ObservedRun(metrics.get(), metrics.statistics())
+            if metrics is not None and metrics.filled
+            else None
+        )
         return explain_plan(plan, rows_by="Spark" if self.source.on_spark else "Arrow", ran=ran)
 
     def measure(self) -> Statistics:

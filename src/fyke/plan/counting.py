@@ -29,7 +29,7 @@ _BEST |= {"max": _BEST["min"], "avg": _BEST["sum"]}
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class TalliedValue:
     """A value of a match that lists of elements add up to.
 
     ``source`` is "single" (an attribute of a single variable), "len", or the aggregate of ``attribute``
@@ -57,7 +57,7 @@ class Counting:
         Whether rows of matches are tallied chunk by chunk, outside the search.
     """
 
-    aggregates: tuple[tuple[MatchAggregate, Value | None], ...]
+    aggregates: tuple[tuple[MatchAggregate, TalliedValue | None], ...]
     subsets: bool
     reason: str
     chunks: bool = False
@@ -102,7 +102,7 @@ def plan_counting(
 
 def _needs_rows(
     alternatives: Sequence[Alternative],
-    values: Sequence[tuple[MatchAggregate, Value | None]],
+    values: Sequence[tuple[MatchAggregate, TalliedValue | None]],
     *,
     groups: bool,
     first_chance: bool,
@@ -129,20 +129,22 @@ def unbounded_groups(alternative: Alternative, *, window: bool) -> bool:
     return window and not before and not after
 
 
-def _value(aggregate: MatchAggregate, variables: Mapping[str, Variable], schema: EventSchema) -> Value | None:
+def _value(
+    aggregate: MatchAggregate, variables: Mapping[str, Variable], schema: EventSchema
+) -> TalliedValue | None:
     """Return the value an aggregate is over, if a recurrence can carry it."""
     argument = aggregate.argument
     if isinstance(argument, Length):
-        value = Value("len", argument.variable, None)
+        value = TalliedValue("len", argument.variable, None)
     elif isinstance(argument, Reference) and argument.variable in variables:
         if variables[argument.variable].group or len(argument.path) != 1:
             return None
-        value = Value("single", argument.variable, argument.path[0])
+        value = TalliedValue("single", argument.variable, argument.path[0])
     elif isinstance(argument, Call) and is_aggregate(argument):
         inner = argument.arguments[0]
         if not isinstance(inner, Reference) or len(inner.path) != 1:
             return None
-        value = Value(argument.function, inner.variable, inner.path[0])
+        value = TalliedValue(argument.function, inner.variable, inner.path[0])
     else:
         return None
     if value.source not in _BEST.get(aggregate.function, ()):

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from fyke.plan.cost import CostModel, Work
-from fyke.plan.search import Found, automaton_work, best_order, best_tree, tree_work
+from fyke.plan.search import CheapestPlan, automaton_work, best_order, best_tree, tree_work
 from fyke.plan.tree_shape import orient, show
 
 _CHOOSING = 1.5  # a lazy tree looks at every variable before it binds one
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class CostedEngine:
     """An engine that was considered: how it would run, its work per window, or why it cannot run."""
 
     engine: str
@@ -47,29 +47,29 @@ def _total(works: Sequence[Work], read: float) -> Work:
     )
 
 
-def cost_automaton(models: Sequence[CostModel], read: float, pull: bool) -> Option:
+def cost_automaton(models: Sequence[CostModel], read: float, pull: bool) -> CostedEngine:
     """Return the cost of runs: of all states that events lead to in the order in which they arrive."""
     works = [
         automaton_work(model) if model.count <= 14 else Work(math.inf, math.inf, math.inf) for model in models
     ]
-    return Option("automaton", "", _total(works, read))
+    return CostedEngine("automaton", "", _total(works, read))
 
 
 @lru_cache(maxsize=64)
-def model_order(model: CostModel) -> Found:
+def model_order(model: CostModel) -> CheapestPlan:
     """Return the best order of a model, found once for all engines that ask."""
     return best_order(model)
 
 
-def cost_chain(models: Sequence[CostModel], read: float, pull: bool) -> Option:
+def cost_chain(models: Sequence[CostModel], read: float, pull: bool) -> CostedEngine:
     """Return the cost of the cheapest chain of each alternative ([L] 4, 6)."""
     found = [model_order(model) for model in models]
     order = found[0].order if len(found) == 1 else None
     how = "; ".join(" ".join(each.order) for each in found[:4])
-    return Option("lazy_chain", how, _total([f.work for f in found], read), order=order)
+    return CostedEngine("lazy_chain", how, _total([f.work for f in found], read), order=order)
 
 
-def cost_lazy_tree(models: Sequence[CostModel], read: float, pull: bool) -> Option:
+def cost_lazy_tree(models: Sequence[CostModel], read: float, pull: bool) -> CostedEngine:
     """Return the cost of a lazy tree, which finds the best order in every window and pays for choosing.
 
     Only chains share what alternatives have in common ([L] 5).
@@ -78,7 +78,7 @@ def cost_lazy_tree(models: Sequence[CostModel], read: float, pull: bool) -> Opti
         replace(found.work, cost=_choosing(found.work, model, alone=len(models) == 1))
         for model, found in ((model, model_order(model)) for model in models)
     ]
-    return Option("lazy_tree", "", _total(works, read))
+    return CostedEngine("lazy_tree", "", _total(works, read))
 
 
 def _choosing(work: Work, model: CostModel, *, alone: bool) -> float:
@@ -88,7 +88,7 @@ def _choosing(work: Work, model: CostModel, *, alone: bool) -> float:
     return work.cost * saved + _CHOOSING * model.count * work.made * share
 
 
-def cost_tree(models: Sequence[CostModel], read: float, pull: bool) -> Option:
+def cost_tree(models: Sequence[CostModel], read: float, pull: bool) -> CostedEngine:
     """Return the cost of the cheapest join tree of each alternative ([T] 5.3)."""
     works, how = [], []
     for model in models:
@@ -97,4 +97,4 @@ def cost_tree(models: Sequence[CostModel], read: float, pull: bool) -> Option:
         shape = orient(shape, model.alternative.order)
         works.append(tree_work(model, shape, pull=pull))
         how.append(show(shape))
-    return Option("tree", "; ".join(how[:4]), _total(works, read))
+    return CostedEngine("tree", "; ".join(how[:4]), _total(works, read))

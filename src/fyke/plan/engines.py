@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fyke.language.ast import Strategy
 from fyke.plan.cost import CostModel
-from fyke.plan.engine_costs import Option, cost_automaton, cost_chain, cost_lazy_tree, cost_tree
+from fyke.plan.engine_costs import CostedEngine, cost_automaton, cost_chain, cost_lazy_tree, cost_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Capability:
 
     strategies: frozenset[Strategy]
     per_event: float
-    cost: Callable[[Sequence[CostModel], float, bool], Option]
+    cost: Callable[[Sequence[CostModel], float, bool], CostedEngine]
     takes: frozenset[str] = frozenset()
     stores: bool = False
     compresses: bool = False

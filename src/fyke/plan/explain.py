@@ -7,7 +7,7 @@ from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
 from fyke.plan.anchors import find_anchors
 from fyke.plan.early_absences import depends_on, early_absences
-from fyke.plan.explain_run import Ran, explain_run
+from fyke.plan.explain_run import ObservedRun, explain_run
 from fyke.plan.plan import Plan
 from fyke.plan.planner import Choice, choose_plan
 from fyke.plan.pushdown import physical
@@ -27,7 +27,7 @@ _READS = {
 }
 
 
-def explain_plan(plan: Plan, *, rows_by: str, ran: Ran | None = None) -> str:
+def explain_plan(plan: Plan, *, rows_by: str, ran: ObservedRun | None = None) -> str:
     """Return the explanation of a plan; ``rows_by`` names who evaluates what one row decides.
 
     ``ran`` is a run of the same plan.

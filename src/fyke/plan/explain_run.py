@@ -14,14 +14,14 @@ _ASSUMED = " assumed"
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ObservedRun:
     """A run: its counts and clocks by name, and the statistics of what it has read."""
 
     counts: Mapping[str, float]
     seen: Statistics
 
 
-def explain_run(plan: Plan, choice: Choice, ran: Ran) -> list[str]:
+def explain_run(plan: Plan, choice: Choice, ran: ObservedRun) -> list[str]:
     """Return a table of statistics and work, estimated and observed, and the plan that follows from it."""
     known, seen, counts = choice.statistics, ran.seen, ran.counts
     windows = max(1.0, counts["events_read"] / max(1.0, seen.window_rows or known.window_rows))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fyke.plan.choose_engine import why_not, why_unwise
 from fyke.plan.cost import CostModel, Work
-from fyke.plan.engine_costs import Option
+from fyke.plan.engine_costs import CostedEngine
 from fyke.plan.engines import ENGINES
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics
@@ -27,11 +27,11 @@ class Choice:
 
     engine: str
     order: tuple[str, ...] | None
-    options: tuple[Option, ...]
+    options: tuple[CostedEngine, ...]
     statistics: Statistics
 
     @property
-    def chosen(self) -> Option:
+    def chosen(self) -> CostedEngine:
         """The option of the engine that runs."""
         return next(option for option in self.options if option.engine == self.engine)
 
@@ -53,10 +53,10 @@ def choose_plan(asked: str, plan: Plan, statistics: Statistics | None, *, quick:
     return Choice(engine, None if statistics is None else best.order, tuple(options), known)
 
 
-def cost_engines(plan: Plan, statistics: Statistics, *, quick: bool = False) -> list[Option]:
+def cost_engines(plan: Plan, statistics: Statistics, *, quick: bool = False) -> list[CostedEngine]:
     """Return every engine with its work for a query."""
     models = [CostModel(alternative, statistics, plan.texts) for alternative in plan.alternatives]
-    found: list[Option] = []
+    found: list[CostedEngine] = []
     reads = {engine: reading(engine, models, plan.techniques, statistics) for engine in ENGINES}
     for engine, read in sorted(reads.items(), key=lambda item: item[1] if quick else 0.0):
         if quick and any(option.work.cost < read for option in found):
@@ -64,7 +64,7 @@ def cost_engines(plan: Plan, statistics: Statistics, *, quick: bool = False) -> 
         refusal = why_not(engine, plan)
         refused = why_unwise(engine, plan) if refusal is None else refusal.reason
         if refused:
-            found.append(Option(engine, "", Work(0.0, 0.0, math.inf), refused))
+            found.append(CostedEngine(engine, "", Work(0.0, 0.0, math.inf), refused))
         else:
             found.append(ENGINES[engine].cost(models, read, plan.techniques.propagation == "pull"))
     return found

@@ -23,7 +23,7 @@ _SETS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CheapestPlan:
     """A plan of one alternative: a tree or an order, with its work."""
 
     shape: Shape | None
@@ -42,14 +42,14 @@ def rows_made(model: CostModel, mask: int, *, pull: bool) -> float:
     return model.made(mask) * model.preceded(mask) * (model.pulled(mask) if pull else 1.0)
 
 
-def best_tree(model: CostModel, *, pull: bool = False) -> Found:
+def best_tree(model: CostModel, *, pull: bool = False) -> CheapestPlan:
     """Return the cheapest tree of a model's alternative."""
     if model.count == 1:
         made = model.made(1)
-        return Found(model.names[0], (), Work(made, made, ROW * made))
+        return CheapestPlan(model.names[0], (), Work(made, made, ROW * made))
     search = _over_sets if not model.chain and model.count <= _SETS else _over_stretches
     shape = _build(model, search(model, pull), model.everything)
-    return Found(shape, (), tree_work(model, shape, pull=pull))
+    return CheapestPlan(shape, (), tree_work(model, shape, pull=pull))
 
 
 def _over_stretches(model: CostModel, pull: bool) -> dict[int, int]:
@@ -160,11 +160,11 @@ def chain_work(model: CostModel, order: tuple[str, ...]) -> Work:
     return Work(tried, made, CANDIDATE * tried + LEVEL * made)
 
 
-def best_order(model: CostModel) -> Found:
+def best_order(model: CostModel) -> CheapestPlan:
     """Return the cheapest order of a lazy chain: groups last, otherwise any ([L] 4.5, 6)."""
     if model.count > _SETS:
         order = tuple(sorted(model.names, key=lambda name: model.rates[model.names.index(name)]))
-        return Found(None, order, chain_work(model, order))
+        return CheapestPlan(None, order, chain_work(model, order))
     singles = model.everything & ~model.groups
     least: dict[int, tuple[float, tuple[str, ...]]] = {0: (0.0, ())}
     for mask in range(1, model.everything + 1):
@@ -182,7 +182,7 @@ def best_order(model: CostModel) -> Found:
         if options:
             least[mask] = min(options)
     order = least[model.everything][1]
-    return Found(None, order, chain_work(model, order))
+    return CheapestPlan(None, order, chain_work(model, order))
 
 
 def automaton_work(model: CostModel) -> Work:

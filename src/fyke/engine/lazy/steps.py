@@ -40,7 +40,7 @@ class KeyComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class ConditionTest:
     """Another condition: its number, mode, and (in a tree) the bits that must be bound."""
 
     condition: int
@@ -57,7 +57,7 @@ class AbsentEvent:
     before: tuple[int, ...]
     after: tuple[int, ...]
     comparisons: tuple[KeyComparison, ...]
-    tests: tuple[Test, ...]
+    tests: tuple[ConditionTest, ...]
     needs: int = 0
 
 
@@ -89,8 +89,8 @@ class Step:
     after: tuple[int, ...]
     same: bool
     comparisons: tuple[KeyComparison, ...]
-    tests: tuple[Test, ...]
-    close: tuple[Test, ...]
+    tests: tuple[ConditionTest, ...]
+    close: tuple[ConditionTest, ...]
     absent: tuple[AbsentEvent, ...]
     absent_together: tuple[AbsentEvents, ...]
     bit: int = 0
@@ -109,11 +109,11 @@ class Step:
 
 
 @dataclass(slots=True)
-class Node:
+class StepNode:
     """A step in the tree of chains: the steps that may follow, the alternatives it completes."""
 
     step: Step
-    children: list[Node] = field(default_factory=list)
+    children: list[StepNode] = field(default_factory=list)
     accepts: list[int] = field(default_factory=list)
 
 
@@ -183,8 +183,8 @@ class LazyCompiler:
         if not variable.group:
             present -= groups  # they come last
         compared: list[KeyComparison] = []
-        tests: list[Test] = []
-        close: list[Test] = []
+        tests: list[ConditionTest] = []
+        close: list[ConditionTest] = []
         for condition in alternative.conditions:
             if name not in condition.variables or not condition.variables <= present:
                 continue
@@ -214,7 +214,7 @@ class LazyCompiler:
             bits.get(name, 0),
         )
 
-    def _cost(self, test: Test) -> int:
+    def _cost(self, test: ConditionTest) -> int:
         return len(self.program.code[test.condition])
 
     def _key_comparison(
@@ -244,7 +244,9 @@ class LazyCompiler:
         old = KeyColumn(roles[name], compared.store, compared.right.column)
         return KeyComparison(column, other, old, compared.operator)
 
-    def _test(self, condition: Condition, name: str, variable: Variable, bits: Mapping[str, int]) -> Test:
+    def _test(
+        self, condition: Condition, name: str, variable: Variable, bits: Mapping[str, int]
+    ) -> ConditionTest:
         """Return how a condition is decided when ``name`` is the last of its variables to be bound."""
         mode = 0
         if condition.each and condition.each != {name}:
@@ -256,7 +258,7 @@ class LazyCompiler:
         elif name in condition.lagged and not mode:
             mode |= Z.MODE_LAGGED
         needs = sum(bits.get(each, 0) for each in condition.variables)
-        return Test(self.numbers[condition], mode, needs)
+        return ConditionTest(self.numbers[condition], mode, needs)
 
     def _absent(
         self, number: int, name: str, present: set[str], bits: Mapping[str, int]
@@ -276,7 +278,7 @@ class LazyCompiler:
                 if by_key is not None:
                     compared.append(by_key)
                 else:
-                    tests.append(Test(self.numbers[condition], 0))
+                    tests.append(ConditionTest(self.numbers[condition], 0))
             order, numbers = alternative.order, self.program.number
             before = [u for u in variables if (u, variable.name) in order]
             after = [u for u in variables if (variable.name, u) in order]
@@ -316,19 +318,19 @@ class LazyCompiler:
         return tuple(found)
 
 
-def share(chains: Sequence[Sequence[Step]], *, groups: bool = True) -> list[Node]:
+def share(chains: Sequence[Sequence[Step]], *, groups: bool = True) -> list[StepNode]:
     """Return the chains of all alternatives as trees that share equal beginnings ([L] 5).
 
     Without ``groups`` no two alternatives share the step of a group.
     """
-    roots: list[Node] = []
+    roots: list[StepNode] = []
     for number, steps in enumerate(chains):
         siblings = roots
         for place, step in enumerate(steps):
             alike = (each for each in siblings if each.step == step and (groups or not step.group))
             node = next(alike, None)
             if node is None:
-                node = Node(step)
+                node = StepNode(step)
                 siblings.append(node)
             siblings = node.children
             if place == len(steps) - 1:

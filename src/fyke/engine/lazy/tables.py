@@ -11,7 +11,7 @@ from fyke.engine.candidates.keys import KeyColumn, Keys
 from fyke.engine.conditions.comparison import EQUAL
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.lazy import layout as Z
-from fyke.engine.lazy.steps import AbsentEvent, AbsentEvents, KeyComparison, Node, Step, Test
+from fyke.engine.lazy.steps import AbsentEvent, AbsentEvents, ConditionTest, KeyComparison, Step, StepNode
 
 _INDEX_FROM = 64  # with at least this many candidates in a window, an index of an equality pays
 
@@ -79,11 +79,11 @@ class PlanTables:
         self.roots = 0
         self.most_comparisons = 1
 
-    def add_chains(self, roots: Sequence[Node]) -> None:
+    def add_chains(self, roots: Sequence[StepNode]) -> None:
         """Lay out the steps of shared chains; the first children are the roots."""
         self.children = [0] * len(roots)
         self.roots = len(roots)
-        waiting: list[tuple[Node, int, int | None]] = [
+        waiting: list[tuple[StepNode, int, int | None]] = [
             (node, place, None) for place, node in enumerate(roots)
         ]
         while waiting:
@@ -160,7 +160,7 @@ class PlanTables:
             self.comparisons.append([*places, each.operator, int(each.lagged), index])
         return [first, len(self.comparisons)]
 
-    def _tests(self, tests: Sequence[Test]) -> list[int]:
+    def _tests(self, tests: Sequence[ConditionTest]) -> list[int]:
         first = len(self.tests)
         self.tests += [[each.condition, each.mode, each.needs] for each in tests]
         return [first, len(self.tests)]

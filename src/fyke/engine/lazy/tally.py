@@ -14,7 +14,7 @@ from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.output.aggregates import WHOLE
 from fyke.errors import InputError
-from fyke.plan.counting import Counting, Value
+from fyke.plan.counting import Counting, TalliedValue
 from fyke.plan.match_aggregates import VALID
 from fyke.plan.plan import Plan
 
@@ -28,7 +28,7 @@ class TallyArrays:
     """What the kernel needs to tally: the functions, and for each a row with its value for every event."""
 
     subsets: bool
-    wanted: tuple[tuple[str, Value], ...]
+    wanted: tuple[tuple[str, TalliedValue], ...]
     integers: Array
     floats: Array
     valid: Array
@@ -120,7 +120,7 @@ def _unwrapped(totals: Array, reals: Array, valid: Array) -> pa.Array:
     return pa.array(exact, WHOLE)
 
 
-def _check_sums(value: Value, numbers: Array) -> None:
+def _check_sums(value: TalliedValue, numbers: Array) -> None:
     """Refuse integers so large that their sum over a group might leave 64 bits."""
     if float(np.abs(numbers).max(initial=0.0)) * len(numbers) >= _TOO_LARGE:
         raise InputError(

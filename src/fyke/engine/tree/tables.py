@@ -20,16 +20,16 @@ from fyke.plan.tree_shape import Shape, is_left_first, last_variable, leaves
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinComparison:
     """A condition that compares attributes of two single variables, the left and the right of ``names``."""
 
     condition: int
     compared: Comparison
     names: tuple[str, str]
 
-    def flipped(self) -> Joined:
+    def flipped(self) -> JoinComparison:
         """Return the same comparison with its sides exchanged."""
-        return Joined(self.condition, self.compared.flipped(), (self.names[1], self.names[0]))
+        return JoinComparison(self.condition, self.compared.flipped(), (self.names[1], self.names[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class TreeOptions:
     chunk: int
 
 
-def joined_by(program: Program, condition: int) -> Joined | None:
+def joined_by(program: Program, condition: int) -> JoinComparison | None:
     """Return a condition as a comparison of two single variables' attributes, if it is one."""
     compared = comparison_of(program.code[condition])
     if compared is None:
@@ -56,7 +56,7 @@ def joined_by(program: Program, condition: int) -> Joined | None:
     u, v = (program.everything[side.variable] for side in (compared.left, compared.right))
     if u.group or v.group or u.name == v.name:
         return None
-    return Joined(condition, compared, (u.name, v.name))
+    return JoinComparison(condition, compared, (u.name, v.name))
 
 
 class TreeTables:
@@ -199,7 +199,9 @@ class TreeTables:
                     self.apart.append([i, j, 0])
         return [first, len(self.apart)]
 
-    def _told_apart(self, conditions: Sequence[int], left: Sequence[str]) -> tuple[list[Joined], list[int]]:
+    def _told_apart(
+        self, conditions: Sequence[int], left: Sequence[str]
+    ) -> tuple[list[JoinComparison], list[int]]:
         """Return the conditions that compare two single variables, that of ``left`` first, and the rest."""
         found = [(k, joined_by(self.program, k)) for k in conditions]
         sided = [each if each.names[0] in left else each.flipped() for _, each in found if each is not None]
@@ -208,7 +210,9 @@ class TreeTables:
     def _keys(self, store: str, column: int) -> int:
         return self.keys.place(KeyColumn(ALL_ROWS, store, column))
 
-    def _compare(self, comparisons: Sequence[Joined], u: Sequence[str], v: Sequence[str]) -> list[int]:
+    def _compare(
+        self, comparisons: Sequence[JoinComparison], u: Sequence[str], v: Sequence[str]
+    ) -> list[int]:
         first = len(self.comparisons)
         for each in comparisons:
             compared = each.compared
@@ -224,7 +228,7 @@ class TreeTables:
             )
         return [first, len(self.comparisons)]
 
-    def _hash_children(self, left: int, right: int, equal: Sequence[Joined]) -> None:
+    def _hash_children(self, left: int, right: int, equal: Sequence[JoinComparison]) -> None:
         for side, operands in (
             (left, [(each.names[0], each.compared.left, each.compared.store) for each in equal]),
             (right, [(each.names[1], each.compared.right, each.compared.store) for each in equal]),

@@ -1,4 +1,4 @@
-"""Stock events of six names, with skewed rates and with characteristics that change ([T] chapter 6)."""
+"""Stock events of six companies, with skewed rates and with characteristics that change ([T] chapter 6)."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def generate(
     seed
         Of the random generator: the same parameters and seed give the same table.
     skewed
-        The pair of names whose rate differs (section 6.2): ``first`` is IBM and Google, ``middle`` Sun and
+        The pair whose rate differs (section 6.2): ``first`` is IBM and Google, ``middle`` Sun and
         Oracle, ``last`` Microsoft and Yahoo.
     ratio
-        How many events a name of that pair has for each one of another name.  Below 1 the pair is rare,
+        How many events a company of that pair has for each one of another company.  Below 1 the pair is rare,
         as in the test of the pass-down optimisation (section 6.7).
     highest
         The largest price, volume and type.  1 gives the prices 0 and 1 of section 6.2, where an equality
