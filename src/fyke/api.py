@@ -47,9 +47,8 @@ def match(
     Parameters
     ----------
     events
-        A Spark DataFrame (classic or Connect) or the name of a view; without a JVM a table of pyarrow,
-        pandas, polars or anything with ``__arrow_c_stream__``, a list of dicts, or the path of a file; or a
-        dict ``{type: events}`` of DataFrames or of tables, whose schemas may differ.
+        A Spark DataFrame or the name of a view; a table of pyarrow, pandas, polars or anything that speaks
+        Arrow, a list of dicts or the path of a file, without a JVM; or a dict ``{type: events}`` of these.
     query
         The text of a query, in either language, or a :class:`fyke.Query` or
         :class:`fyke.RelationalQuery`.
@@ -61,12 +60,12 @@ def match(
     tie_breaker
         Columns that order events of equal time; without them such events are never in sequence.
     output
-        ``"all"`` matches, or ``"non_overlap"``: per partition only matches that start after the last
-        one reported has ended; or ``"compressed"``: all that end with the same event as one shared
+        ``"all"``: every match.  ``"non_overlap"``: in each partition, only matches that start after the last
+        reported one has ended.  ``"compressed"``: the matches that end with the same event as one shared
         graph, which :func:`enumerate_matches` reads.
     engine
-        ``"auto"``, ``"automaton"``, for skip_till_any_match ``"lazy_chain"`` or ``"lazy_tree"``, for it and
-        strict_contiguity ``"tree"``; every engine that can run the query gives the same rows.
+        ``"auto"``, ``"automaton"``, for skip_till_any_match also ``"lazy_chain"`` and ``"lazy_tree"``, for it
+        and strict_contiguity ``"tree"``.  Every engine that can run the query gives the same rows.
     limits
         Bounds on memory and work, see :class:`fyke.Limits`.
     techniques
@@ -76,10 +75,10 @@ def match(
     functions
         Functions of numbers that conditions may use across events, by name.
     statistics
-        What is known of the data, see :func:`statistics`: it steers plans and changes no result.  Without
-        it the first rows of a table are looked at, and on Spark usual rates are assumed.
+        What is known about the data, see :func:`statistics`.  It steers plans and changes no result.  Without
+        it, the first rows of a table are measured, and on Spark usual rates are assumed.
     metrics
-        A :class:`fyke.Metrics` to be filled with counts, among them the rejected rows.
+        A :class:`fyke.Metrics` to fill with counts, for example of the rejected rows.
     watermark
         On a streaming DataFrame: how late events may come, as ``"10 minutes"``, unless the events have a
         watermark already.  A match is reported in the first micro-batch whose watermark makes it certain.
@@ -116,17 +115,17 @@ def match(
 def match_batches(events: Events, query: str | AnyQuery, **options: Any) -> Iterator[pa.RecordBatch]:
     """Yield what :func:`match` returns for a table, with the same options, in batches of bounded size.
 
-    A lazy engine searches on only when a batch has been taken: a billion matches need no more memory
-    than a thousand; for so many raise ``limits=fyke.Limits(matches=...)``.  Where a match is certain
-    only beside others (``non_overlap``, alternatives that may find the same match) and with other
-    engines all matches are found first.
+    A lazy engine goes on searching only when a batch has been taken, so a billion matches need no more memory
+    than a thousand; for so many, raise ``limits=fyke.Limits(matches=...)``.  Other engines find all matches
+    first.  So do lazy engines if a match depends on other matches (``non_overlap``, or alternatives that may
+    find the same match).
     """
     checked = named_options(match_batches.__name__, query, options, "metrics")
     given = take_events(events)
     if given.on_spark:
         raise InputError(
             f"match_batches takes tables, found {described(events)}",
-            remedy="On Spark use fyke.match: there results are streams of batches already.",
+            remedy="On Spark use fyke.match: its results already come in batches.",
         )
     yield from make_call(given, checked).batches()
 
@@ -134,9 +133,9 @@ def match_batches(events: Events, query: str | AnyQuery, **options: Any) -> Iter
 def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
     """Say in words what a query means and how :func:`match`, with the same options, would run it.
 
-    Nothing runs: of a DataFrame only the schema is looked at, of a table also the first rows, for the
-    estimates of the plan and of those it was chosen from; for a DataFrame give ``statistics``.  With the
-    ``metrics`` of a run of the same query estimates stand beside what that run has shown.
+    Nothing runs.  For a table, the costs are estimated from its first rows; for a DataFrame, only the schema
+    is read, so give ``statistics`` for good estimates.  With the ``metrics`` of a run of the same query, the
+    estimates are compared with what that run has observed.
     """
     checked = named_options(explain.__name__, query, options)
     return make_call(take_events(events), checked).explain()
@@ -145,9 +144,9 @@ def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
 def statistics(events: Events, query: str | AnyQuery, **options: Any) -> Statistics:
     """Return how often the events of a query occur and how often its conditions hold.
 
-    The earliest rows are looked at, 5,000 of them; of a DataFrame this runs a Spark job, and one more to
-    count its rows if a window may hold more than these.  Options are those of :func:`match`, which takes the
-    result.
+    They are measured on the earliest 5,000 rows.  For a DataFrame this runs a Spark job, and a second one to
+    count its rows if a window may hold more than these.  The options are those of :func:`match`, which takes
+    the result.
     """
     checked = named_options(statistics.__name__, query, options, "metrics")
     return make_call(take_events(events), checked).measure()
@@ -194,8 +193,8 @@ def rejected(events: Events, *, time: str | Sequence[str]) -> Any:
 def enumerate_matches(compressed: Any) -> Any:
     """Read the matches of ``match(..., output="compressed")``, one row each, as ``output="all"`` has them.
 
-    From a table comes an iterator of record batches: each is made when it is asked for, so that any
-    number of matches can be read in little memory.  From a DataFrame comes a DataFrame.
+    For a table, return an iterator of record batches.  Each is made when it is asked for, so that any number
+    of matches can be read in little memory.  For a DataFrame, return a DataFrame.
     """
     if is_frame(compressed):
         return enumerate_frame(compressed)

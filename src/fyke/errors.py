@@ -296,7 +296,7 @@ class StateError(FykeError):
         """Return the error for a state whose bytes were changed."""
         return cls(
             f"the saved state is damaged: {why}",
-            remedy="Restore it from a copy, or start anew without it.",
+            remedy="Restore it from a copy, or start again without it.",
         )
 
 

@@ -40,7 +40,7 @@ def written(name: str = "automaton") -> tuple[Stream, bytes]:
 def test_an_empty_file() -> None:
     stream, _ = written()
     assert refusal(stream, b"") == (
-        "the saved state is empty: nothing was written there\nStart anew without it."
+        "the saved state is empty: nothing was written there\nStart again without it."
     )
 
 
@@ -48,8 +48,7 @@ def test_an_empty_file() -> None:
 def test_bytes_of_another_program(data: bytes) -> None:
     stream, _ = written()
     assert refusal(stream, data) == (
-        "these bytes are no state of Fyke: they do not begin as one does\n"
-        "Look whether the path is right. Or start anew without it."
+        "these bytes are not a saved state of Fyke\nCheck the path. Or start again without it."
     )
 
 
@@ -58,7 +57,7 @@ def test_a_newer_format() -> None:
     newer = data[:8] + struct.pack("<H", FORMAT + 1) + data[10:]
     assert refusal(stream, newer) == (
         f"the saved state has format {FORMAT + 1}, and this version of Fyke reads formats up to {FORMAT}\n"
-        "Use the version of Fyke that wrote it, or a newer one. Or start anew without it."
+        "Use the version of Fyke that wrote it, or a newer one. Or start again without it."
     )
 
 
@@ -73,9 +72,9 @@ def test_another_query() -> None:
     _, data = written("automaton")
     stream, _ = written("set")
     assert refusal(stream, data) == (
-        "the saved state is of another query: its pattern, conditions, window or RETURN differ\n"
+        "the saved state belongs to another query: its pattern, conditions, window or RETURN differ\n"
         "Run the query that wrote it; layout, label and order of conditions do not matter. "
-        "Or start anew without it."
+        "Or start again without it."
     )
 
 
@@ -90,8 +89,8 @@ def test_another_engine() -> None:
     stream, data = written("lazy_chain")
     other = Stream(stream.schema, stream.query, "t", engine="tree")
     assert refusal(other, data) == (
-        "the saved state is of engine 'lazy_chain', and this plan uses 'tree'\n"
-        "Write engine='lazy_chain': every engine gives the same rows. Or start anew without it."
+        "the saved state was made by engine 'lazy_chain', and this plan uses 'tree'\n"
+        "Write engine='lazy_chain': every engine gives the same rows. Or start again without it."
     )
 
 
@@ -99,8 +98,8 @@ def test_another_output() -> None:
     stream, data = written("non_overlap")
     other = Stream(stream.schema, stream.query, "t")
     assert refusal(other, data) == (
-        "the saved state is of output='non_overlap', and this call asks for 'all'\n"
-        "Ask for the same output. Or start anew without it."
+        "the saved state was made for output='non_overlap', and this is 'all'\n"
+        "Ask for the same output. Or start again without it."
     )
 
 
@@ -109,17 +108,17 @@ def test_another_schema() -> None:
     fields = [pa.field("x", pa.float64()) if f.name == "x" else f for f in stream.schema]
     other = Stream(pa.schema(fields), stream.query, "t")
     assert refusal(other, data, other.state.rows.schema) == (
-        "the saved state is of events with another schema: columns that the query needs, their types, or "
+        "the saved state is for events with another schema: columns that the query needs, their types, or "
         "the columns that order and divide the events differ\n"
-        "Bring the events into the schema they had. Or start anew without it."
+        "Give the events the schema they had. Or start again without it."
     )
 
 
 def test_a_truncated_state() -> None:
     stream, data = written()
     assert refusal(stream, data[:-1]) == (
-        "the saved state is damaged: its checksum does not fit its bytes\n"
-        "Restore it from a copy, or start anew without it."
+        "the saved state is damaged: its checksum does not match its bytes\n"
+        "Restore it from a copy, or start again without it."
     )
 
 

@@ -158,7 +158,7 @@ def test_a_changed_query_on_an_old_checkpoint_is_refused(spark: SparkSession, tm
     with pytest.raises(StreamingQueryException) as caught:
         running.processAllAvailable()
     said = str(caught.value)
-    assert "the saved state is of another query" in said
+    assert "the saved state belongs to another query" in said
     assert "-WITHIN 1 minute\n+WITHIN 2 minutes" in said
     assert "Start the changed query with a new checkpointLocation" in said
 

@@ -1,4 +1,4 @@
-"""What a call of ``match`` has done: exact counts of rows and work, and, apart from them, clocks."""
+"""What a call of ``match`` has done: exact counts of rows and work, and clocks."""
 
 from __future__ import annotations
 

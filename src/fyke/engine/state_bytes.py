@@ -1,11 +1,11 @@
-"""State to bytes and back: Arrow messages behind a header, and a checksum over all of it.
+"""State to bytes and back: a header, Arrow messages, and a checksum over all of it.
 
 ::
 
     magic (8 bytes) | format version (2) | length of the header (4) | header | parts | checksum (16)
 
-The header is JSON: what the state is of (query, schema, engine, output), its watermark, the arrays with their
-shapes, and the lengths of the parts.  The parts are record batches in Arrow's IPC format without their
+The header is JSON: what the state belongs to (query, schema, engine, output), its watermark, the arrays with
+their shapes, and the lengths of the parts.  The parts are record batches in Arrow's IPC format without their
 schemas, which the plan knows: the rows, the arrays (one row of lists), the ends of ``non_overlap``.
 Nothing is ever unpickled.  What is read is validated before any kernel sees it, because kernels check
 no bounds.
@@ -35,7 +35,7 @@ _HEAD, _CHECKSUM = struct.Struct("<8sHI"), 16
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 _MATCHES = ("positions", "variables", "offsets", "alternative")
 _KINDS = {"int64": np.int64, "int16": np.int16, "float64": np.float64, "bool": np.bool_}
-_START_ANEW = "Or start anew without it."
+_START_AGAIN = "Or start again without it."
 _FIELDS = {"query", "schema", "engine", "output", "watermark", "rows", "arrays", "notes", "parts"}
 _BESIDE = "beside."
 
@@ -45,9 +45,9 @@ def encode_state(
 ) -> bytes:
     """Return a state as bytes that any engine of the same plan can read, in any process.
 
-    Without its rows it is what a batch changes of it: who keeps the rows apart must hand them to
-    :func:`decode_state` in the same order.  Arrays ``beside`` it are written along, for
-    :func:`read_beside`.
+    Without rows it is the part that every batch changes.  A caller that stores the rows elsewhere must give
+    them to :func:`decode_state` in the same order.  Arrays ``beside`` the state are written with it, and
+    :func:`read_beside` reads them.
     """
     dump = engine.searcher.dump(state.memory)
     arrays: dict[str, Array] = {"read": state.read}
@@ -77,12 +77,12 @@ def encode_state(
 def decode_state(engine: Engine, data: bytes, schema: pa.Schema, kept_rows: pa.Table | None = None) -> State:
     """Return the state that :func:`encode_state` has written for prepared batches with ``schema``.
 
-    ``kept_rows`` are its rows, if they were kept apart from it.
+    ``kept_rows`` are its rows, if they were stored elsewhere.
 
     Raises
     ------
     StateError
-        If the bytes are no state, damaged, of a newer format, or of another query, schema or engine.
+        If the bytes are not a state, are damaged, have a newer format, or belong to something else.
     """
     header, parts = _open(data)
     _check_identity(header, engine.plan, schema)
@@ -92,7 +92,7 @@ def decode_state(engine: Engine, data: bytes, schema: pa.Schema, kept_rows: pa.T
         rows = rows_as_given(from_message(parts[0], plain_rows(schema.empty_table()).schema), schema)
     count = rows.num_rows
     if count != header["rows"]:
-        raise StateError.damaged(f"it is of {header['rows']} rows, and {count} are there")
+        raise StateError.damaged(f"it has {header['rows']} rows, and {count} are there")
     _check_rows(rows, engine.plan)
     read = _array(arrays, "read", np.bool_, count)
     index = np.zeros(count, np.int64)
@@ -113,7 +113,7 @@ def read_beside(data: bytes) -> dict[str, Array]:
     Raises
     ------
     StateError
-        If the bytes are no state, damaged, or of a newer format.
+        If the bytes are not a state, are damaged, or have a newer format.
     """
     header, parts = _open(data)
     arrays = _arrays(header["arrays"], from_message(parts[1], _row_schema(header["arrays"])))
@@ -124,7 +124,7 @@ def read_beside(data: bytes) -> dict[str, Array]:
 
 
 def checksum_of(body: bytes) -> bytes:
-    """Return what is written behind bytes so that any change of them is noticed."""
+    """Return the checksum that is written after bytes, so that any change of them is noticed."""
     return hashlib.blake2b(body, digest_size=_CHECKSUM).digest()
 
 
@@ -132,24 +132,24 @@ def _open(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
     """Return the header and the parts of a state whose bytes are as they were written."""
     if not data:
         raise StateError(
-            "the saved state is empty: nothing was written there", remedy="Start anew without it."
+            "the saved state is empty: nothing was written there", remedy="Start again without it."
         )
     if len(data) < _HEAD.size or not data.startswith(MAGIC):
         raise StateError(
-            "these bytes are no state of Fyke: they do not begin as one does",
-            remedy=f"Look whether the path is right. {_START_ANEW}",
+            "these bytes are not a saved state of Fyke",
+            remedy=f"Check the path. {_START_AGAIN}",
         )
     _, version, length = _HEAD.unpack_from(data)
     if version > FORMAT:
         raise StateError(
             f"the saved state has format {version}, and this version of Fyke reads formats up to {FORMAT}",
-            remedy=f"Use the version of Fyke that wrote it, or a newer one. {_START_ANEW}",
+            remedy=f"Use the version of Fyke that wrote it, or a newer one. {_START_AGAIN}",
         )
     if version < 1:
         raise StateError.damaged(f"there is no format {version}")
     body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
     if len(data) < _HEAD.size + length + _CHECKSUM or checksum_of(body) != checksum:
-        raise StateError.damaged("its checksum does not fit its bytes")
+        raise StateError.damaged("its checksum does not match its bytes")
     try:
         header = json.loads(body[_HEAD.size : _HEAD.size + length])
         lengths = [int(size) for size in header["parts"]]
@@ -169,7 +169,7 @@ def _open(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
     begin = _HEAD.size + length
     sound = known and len(lengths) in (2, 3) and min(lengths) >= 0 and begin + sum(lengths) == len(body)
     if not sound or not (watermark is None or _is_time(watermark)):
-        raise StateError.damaged("its header does not fit what follows")
+        raise StateError.damaged("its header does not match what follows")
     parts = []
     for size in lengths:
         parts.append(body[begin : begin + size])
@@ -182,7 +182,7 @@ def _is_time(value: object) -> bool:
 
 
 def _identity(plan: Plan, schema: pa.Schema) -> dict[str, str]:
-    """Return what a state is of."""
+    """Return what a state belongs to."""
     known = plan.schema
     ordering = (known.time, known.type_column, known.tie_breaker, known.unit, plan.split)
     columns = [(field.name, str(field.type)) for field in plain_rows(schema.empty_table()).schema]
@@ -191,29 +191,29 @@ def _identity(plan: Plan, schema: pa.Schema) -> dict[str, str]:
 
 
 def _check_identity(header: Mapping[str, Any], plan: Plan, schema: pa.Schema) -> None:
-    """Refuse the state of something else, each in its own words."""
+    """Refuse a state that belongs to something else, each with its own text."""
     own = _identity(plan, schema)
     if header["query"] != own["query"]:
         raise StateError(
-            "the saved state is of another query: its pattern, conditions, window or RETURN differ",
+            "the saved state belongs to another query: its pattern, conditions, window or RETURN differ",
             remedy=f"Run the query that wrote it; layout, label and order of conditions do not matter. "
-            f"{_START_ANEW}",
+            f"{_START_AGAIN}",
         )
     if header["output"] != own["output"]:
         raise StateError(
-            f"the saved state is of output={header['output']!r}, and this call asks for {own['output']!r}",
-            remedy=f"Ask for the same output. {_START_ANEW}",
+            f"the saved state was made for output={header['output']!r}, and this is {own['output']!r}",
+            remedy=f"Ask for the same output. {_START_AGAIN}",
         )
     if header["engine"] != own["engine"]:
         raise StateError(
-            f"the saved state is of engine {header['engine']!r}, and this plan uses {own['engine']!r}",
-            remedy=f"Write engine={header['engine']!r}: every engine gives the same rows. {_START_ANEW}",
+            f"the saved state was made by engine {header['engine']!r}, and this plan uses {own['engine']!r}",
+            remedy=f"Write engine={header['engine']!r}: every engine gives the same rows. {_START_AGAIN}",
         )
     if header["schema"] != own["schema"]:
         raise StateError(
-            "the saved state is of events with another schema: columns that the query needs, their types, or "
-            "the columns that order and divide the events differ",
-            remedy=f"Bring the events into the schema they had. {_START_ANEW}",
+            "the saved state is for events with another schema: columns that the query needs, their types, "
+            "or the columns that order and divide the events differ",
+            remedy=f"Give the events the schema they had. {_START_AGAIN}",
         )
 
 
@@ -275,12 +275,12 @@ def _row_schema(specs: Any) -> pa.Schema:
     try:
         fields = [(str(name), pa.list_(pa.from_numpy_dtype(_KINDS[kind]))) for name, kind, _ in specs]
     except (ValueError, TypeError, KeyError) as error:
-        raise StateError.damaged("its arrays are of no known kind") from error
+        raise StateError.damaged("its arrays have an unknown type") from error
     return pa.schema(fields)
 
 
 def _arrays(specs: Any, row: pa.Table) -> dict[str, Array]:
-    """Return the arrays of a row of lists, in the shapes that the header says."""
+    """Return the arrays of a row of lists, in the shapes given in the header."""
     found: dict[str, Array] = {}
     for (name, kind, shape), column in zip(specs, row.columns, strict=True):
         values = column.combine_chunks().flatten()
@@ -307,7 +307,7 @@ def _check_rows(rows: pa.Table, plan: Plan) -> None:
 
 
 def _matches(arrays: dict[str, Array], name: str, engine: Engine, rows: int) -> MatchSet:
-    """Return matches that wait, if every position and number is of these rows and this query."""
+    """Return matches that wait, if every position and number fits these rows and this query."""
     if f"{name}.positions" not in arrays:
         return no_matches()
     found = MatchSet(*(arrays.pop(f"{name}.{field}", np.zeros(0)) for field in _MATCHES))
