@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pyarrow as pa
 import pytest
 
-from fyke.errors import InputError
+from fyke.errors import InputError, OptionError
 from fyke.language.ast import Index, Literal, Reference, Strategy
 from fyke.logical.normal_form import Absence, Alternative
-from fyke.reference import non_overlap, return_value
+from fyke.reference import match, non_overlap, return_value
 from fyke.reference.matches import in_order
 
 from .notation import (
@@ -339,3 +342,64 @@ def test_registered_functions_reach_conditions() -> None:
     pattern = alternative("A a ; B b", op("near(a.x & b.x)", "=", Literal(True)))
     events = stream("A0:x=1 B1:x=9 B2:x=2")
     assert found(form(pattern), events, functions={"near": lambda x, y: abs(x - y) < 3}) == ["a=A0 b=B2"]
+
+
+# --- intervals that touch, windows that are not over ------------------------------------------
+
+
+def test_intervals_that_touch_are_before_one_another_on_demand() -> None:
+    query = form(alternative("A a ; B b"))
+    for events in ("A1-3 B3-5", "A1-3 B3", "A3 B3-5"):
+        assert found(query, events) == []
+        assert len(found(query, events, touching=True)) == 1
+    assert found(query, "A3 B3", touching=True) == []
+    assert found(query, "A1-3 B2-5", touching=True) == []
+    assert found(form(alternative("A+ a[]"), strategy=GREEDY), "A1-3 A3-5", touching=True) == [
+        "a=A1-3,A3-5",
+        "a=A3-5",
+    ]
+
+
+def test_touching_puts_what_ends_before_the_points_of_that_time() -> None:
+    """In processing order too, or a run would meet the second event first."""
+    table = pa.table({"kind": ["B", "A"], "since": [3, 1], "till": [3, 3], "n": [0, 1]})
+    options: dict[str, Any] = {"time": ("since", "till"), "type": "kind"}
+    query = "PATTERN SEQ(A a, B b)"
+    for tie_breaker in (None, "n"):
+        options["tie_breaker"] = tie_breaker
+        assert match(table, query, **options).num_rows == 0
+        assert match(table, query, **options, touching="before").num_rows == 1
+    with pytest.raises(OptionError, match="touching must be 'before', or be left out, found 'after'"):
+        match(table, query, **options, touching="after")
+
+
+@pytest.mark.parametrize(
+    "pattern, events, expected",
+    [
+        ("A a ; ~B b", "A0 A1 X5 A6 A7", ["a=A0", "a=A1"]),  # the data end at 7, the window of A2 at 7
+        ("A a ; ~B b", "A0 A1 A2 X7", ["a=A0", "a=A1", "a=A2"]),
+        ("~B b ; A a", "X0 A4 A5 A9", ["a=A5", "a=A9"]),
+        ("A a, ~B b", "X0 A4 A5 A7 X12", ["a=A5", "a=A7"]),
+        ("A a ; ~B b ; C c", "A0 C1", ["a=A0 c=C1"]),
+        ("A a ; C c", "A0 C1", ["a=A0 c=C1"]),
+    ],
+)
+def test_matches_whose_window_is_not_over_are_left_out_on_demand(
+    pattern: str, events: str, expected: list[str]
+) -> None:
+    query = form(alternative(pattern), within=5)
+    assert found(query, events, complete_windows=True) == expected
+
+
+def test_windows_of_events_are_complete_in_their_partition() -> None:
+    events = "A0:k=1 X1:k=1 A2:k=1 X3:k=2 X4:k=2"
+    after = form(alternative("A a ; ~B b"), by=("k",), events=3)
+    assert found(after, events) == ["a=A0", "a=A2"]
+    assert found(after, events, complete_windows=True) == ["a=A0"]
+    earlier = form(alternative("~B b ; A a"), by=("k",), events=3)
+    assert found(earlier, events, complete_windows=True) == ["a=A2"]
+
+
+def test_an_alternative_without_the_absence_needs_no_complete_window() -> None:
+    query = form(alternative("A a ; ~B b"), alternative("A a", op("a.x", ">", 1)), within=5)
+    assert found(query, "A0:x=1 A1:x=2 A2:x=1 X6:x=1", complete_windows=True) == ["a=A0", "a=A1"]

@@ -40,6 +40,8 @@ class EventSchema:
         Columns that order events of equal time.
     unit
         Nanoseconds in one unit of the time column, or None for plain numbers.
+    touching
+        Whether an event is before one that starts when it ends, unless both are points.
     """
 
     columns: Mapping[str, pa.DataType]
@@ -48,6 +50,7 @@ class EventSchema:
     attributes_of: Mapping[str, tuple[str, ...]] | None = None
     tie_breaker: tuple[str, ...] = ()
     unit: int | None = field(default=None)
+    touching: bool = False
 
     @property
     def start(self) -> str:
@@ -71,12 +74,14 @@ class EventSchema:
         return tuple(self.columns)
 
     def order_columns(self) -> tuple[str, ...]:
-        """Return all columns in processing order: end time, tie-breakers, start time, then the rest.
+        """Return all columns in processing order: end time, tie-breakers, then the rest.
 
         Columns without an order (maps) are left out: they cannot make processing order differ in a
-        way that could be reproduced.
+        way that could be reproduced.  If events that touch are before one another, one that ends at a
+        time comes before the points of that time, so the start time is next to the end time.
         """
-        first = dict.fromkeys((self.end, *self.tie_breaker))
+        start = (self.start,) if self.touching else ()
+        first = dict.fromkeys((self.end, *start, *self.tie_breaker))
         rest = (name for name, kind in self.columns.items() if name not in first and orderable(kind))
         return (*first, *rest)
 
@@ -98,8 +103,11 @@ def make_schema(
     attributes_of: Mapping[str, tuple[str, ...]] | None = None,
     tie_breaker: str | Sequence[str] | None = None,
     time_unit: str | None = None,
+    touching: str | None = None,
 ) -> EventSchema:
     """Check the columns named in a call against the events and return the schema.
+
+    ``touching="before"``: intervals that touch are before one another.
 
     Raises
     ------
@@ -126,7 +134,14 @@ def make_schema(
             f"start {times[0]!r} is {columns[times[0]]} and end {times[1]!r} is {columns[times[1]]}",
             remedy="Cast both to the same type.",
         )
-    return EventSchema(columns, times, type_column, attributes_of, ties, units.pop())
+    if touching not in (None, "before"):
+        raise OptionError(
+            f"touching must be 'before', or be left out, found {shown(touching)}",
+            remedy="With touching='before' an event is before one that starts when it ends.",
+        )
+    return EventSchema(
+        columns, times, type_column, attributes_of, ties, units.pop(), touching=touching is not None
+    )
 
 
 def time_pair(time: object) -> tuple[str, str]:

@@ -30,6 +30,7 @@ def read_events(
     type_column: str | None,
     tie_breaker: str | Sequence[str] | None,
     time_unit: str | None,
+    touching: str | None = None,
 ) -> tuple[pa.Table, EventSchema]:
     """Return the events as one table of plain types, with their schema.
 
@@ -49,6 +50,7 @@ def read_events(
         attributes_of=attributes_of,
         tie_breaker=tie_breaker,
         time_unit=time_unit,
+        touching=touching,
     )
 
 

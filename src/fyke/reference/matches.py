@@ -56,22 +56,28 @@ def matches(
     occurrences: Sequence[Occurrence],
     window: int | None,
     functions: Functions = NO_FUNCTIONS,
+    *,
+    touching: bool = False,
+    complete_windows: bool = False,
 ) -> list[Match]:
     """Return the matches of ``form`` without repetition, ordered by what they bind event by event.
 
     ``window`` is in units of the events' times, or a number of events if ``form.window`` counts
-    events; None means no window.
+    events; None means no window.  ``touching``: see :func:`before`.  With ``complete_windows`` a match
+    with an absence that reaches past the data is none.
     """
     events = sorted(occurrences, key=lambda event: event.position)
     if len({event.position for event in events}) < len(events):
         raise InputError("two events share a position", remedy="Number the events in processing order.")
     found: dict[frozenset[tuple[str, tuple[int, ...]]], Match] = {}
     for number, alternative in enumerate(form.alternatives):
-        law = _Law(form, alternative, window, functions, _partitions(form, events))
+        law = _Law(form, alternative, window, functions, _partitions(form, events), touching)
         for bindings in _selected(law, events):
             match = Match(
                 number, {variable.name: bindings[variable.name] for variable in alternative.variables}
             )
+            if complete_windows and not _all_seen(law, match, events):
+                continue
             if not any(_violated(law, absence, bindings) for absence in alternative.absences):
                 found.setdefault(frozenset(match.positions.items()), match)
     return sorted(found.values(), key=lambda match: _path(match.bindings))
@@ -116,9 +122,12 @@ def return_value(
 # --- order, time and partitions (SEMANTICS 1) -------------------------------------------
 
 
-def before(x: Occurrence, y: Occurrence) -> bool:
-    """Say whether x ends before y starts, or a tie-breaker orders two simultaneous point events."""
-    if x.end < y.start:
+def before(x: Occurrence, y: Occurrence, *, touching: bool = False) -> bool:
+    """Say whether x ends before y starts, or a tie-breaker orders two simultaneous point events.
+
+    With ``touching`` also whether x ends when y starts, unless both are points of that time.
+    """
+    if x.end < y.start or (touching and x.end == y.start and not _simultaneous(x, y)):
         return True
     return _simultaneous(x, y) and x.tie is not None and y.tie is not None and compare(x.tie, y.tie) < 0
 
@@ -163,6 +172,7 @@ class _Law:
     window: int | None
     functions: Functions
     partitions: Mapping[PartitionKey, list[Occurrence]]
+    touching: bool = False
 
     def coherent(self, bindings: Bindings) -> bool:
         """Say whether distinctness, groups, partition, order and window hold for what is bound.
@@ -172,15 +182,22 @@ class _Law:
         events = _bound(bindings)
         return (
             len({event.position for event in events}) == len(events)
-            and all(_is_group(elements) for elements in bindings.values())
+            and all(self.is_group(elements) for elements in bindings.values())
             and self.in_one_partition(events)
             and all(
-                before(x, y)
+                before(x, y, touching=self.touching)
                 for u, v in self.alternative.order
                 for x in bindings.get(u, ())
                 for y in bindings.get(v, ())
             )
             and self.within_window(events)
+        )
+
+    def is_group(self, elements: tuple[Occurrence, ...]) -> bool:
+        """Say whether elements are in processing order, each before the next or simultaneous with it."""
+        return all(
+            x.position < y.position and (before(x, y, touching=self.touching) or _simultaneous(x, y))
+            for x, y in itertools.pairwise(elements)
         )
 
     def in_one_partition(self, events: Sequence[Occurrence]) -> bool:
@@ -213,14 +230,6 @@ class _Law:
             if evaluate(condition.expression, bindings, cursors, self.functions) is not True:
                 return False
         return True
-
-
-def _is_group(elements: tuple[Occurrence, ...]) -> bool:
-    """Say whether elements are in processing order, each before the next or simultaneous with it."""
-    return all(
-        x.position < y.position and (before(x, y) or _simultaneous(x, y))
-        for x, y in itertools.pairwise(elements)
-    )
 
 
 def _single_cursors(part: Alternative | Absence) -> Cursors:
@@ -282,6 +291,32 @@ def _violated(law: _Law, absence: Absence, bindings: Bindings) -> bool:
         not any(_violated(law, nested, added) for nested in absence.absences)
         for added in _substitutions(law, bindings, absence.variables, absence.conditions, events)
     )
+
+
+def _all_seen(law: _Law, match: Match, events: Sequence[Occurrence]) -> bool:
+    """Say whether the data reach as far as the absences of a match do.
+
+    One that is not before anything that is present reaches as far as the window behind the start of
+    the match, one that is behind nothing as far as the window before its end.
+    """
+    window, present = law.window, {variable.name for variable in law.alternative.variables}
+    absent = _absent_names(law.alternative.absences)
+    order = law.alternative.order
+    ahead = any(not any((name, other) in order for other in present) for name in absent)
+    back = any(not any((other, name) in order for other in present) for name in absent)
+    if window is None or not absent:
+        return True
+    if law.form.window is not None and law.form.window.kind is WindowKind.EVENTS:
+        numbers = [event.position for event in law.beside(match.events[0])]
+        first, last = (numbers.index(match.events[k].position) for k in (0, -1))
+        return (not ahead or first + window <= len(numbers)) and (not back or last + 1 >= window)
+    begin, end = min(event.start for event in events), max(event.end for event in events)
+    return (not ahead or match.start + window <= end) and (not back or match.end - window >= begin)
+
+
+def _absent_names(absences: Sequence[Absence]) -> list[str]:
+    names = [variable.name for absence in absences for variable in absence.variables]
+    return names + [name for absence in absences for name in _absent_names(absence.absences)]
 
 
 # --- the selection strategies (SEMANTICS 4) ---------------------------------------------

@@ -41,22 +41,34 @@ def match(
     limits: Limits = Limits(),
     time_unit: str | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    touching: str | None = None,
+    complete_windows: bool = False,
 ) -> pa.Table:
     """Return what ``fyke.match`` must return, found naively.
+
+    With ``touching="before"`` an event is before one that starts when it ends, unless both are points.
+    With ``complete_windows`` matches are left out whose absence at the end or at the start reaches past
+    the data: further than the latest end, or back beyond the earliest start; with a window of events,
+    further than the events of the partition.
 
     Of a compressed result that is all but ``last`` and ``nodes``: any graph is right whose ways are the
     matches, see :func:`fyke.reference.enumerate_matches`.
     """
     parsed = parse(query, limits) if isinstance(query, str) else query
     table, schema = read_events(
-        given, time=time, type_column=type, tie_breaker=tie_breaker, time_unit=time_unit
+        given,
+        time=time,
+        type_column=type,
+        tie_breaker=tie_breaker,
+        time_unit=time_unit,
+        touching=touching,
     )
     ordered = processing_order(table, schema)
     if isinstance(parsed, RelationalQuery):
         return _match_relational(ordered, parsed, schema)
     arities = {name: function.__code__.co_argcount for name, function in (functions or {}).items()}
     analysed = analyse(parsed, schema, limits, functions=arities)
-    return match_analysed(ordered, analysed, output, functions or {})
+    return match_analysed(ordered, analysed, output, functions or {}, complete_windows=complete_windows)
 
 
 def _match_relational(ordered: pa.Table, query: RelationalQuery, schema: EventSchema) -> pa.Table:
@@ -83,14 +95,22 @@ def _explicit(analysed: AnalysedRelational, schema: EventSchema) -> AnalysedRela
     return replace(analysed, streams=streams, conditions=across, output=output)
 
 
-def match_analysed(ordered: pa.Table, analysed: Analysed, output: str, functions: Functions) -> pa.Table:
+def match_analysed(
+    ordered: pa.Table,
+    analysed: Analysed,
+    output: str,
+    functions: Functions,
+    *,
+    complete_windows: bool = False,
+) -> pa.Table:
     """Return the result of an analysed query on events in processing order."""
     types = attributes_of(analysed.schema.columns)
     alternatives = tuple(alternative_with_casts(each, types) for each in analysed.form.alternatives)
     form = replace(analysed.form, alternatives=alternatives)
     analysed = replace(analysed, form=form, output=output_with_casts(analysed.output, types))
     every = occurrences(ordered, analysed.schema, _only_type(analysed.query))
-    found = matches(analysed.form, every, analysed.window, functions)
+    options = {"touching": analysed.schema.touching, "complete_windows": complete_windows}
+    found = matches(analysed.form, every, analysed.window, functions, **options)
     if output == "non_overlap":
         found = non_overlap(analysed.form, found, list(bound_variables(analysed)))
     if output == "compressed":
