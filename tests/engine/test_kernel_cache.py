@@ -279,6 +279,27 @@ def test_everything_can_be_compiled_ahead_and_then_nothing_is_left_to_compile() 
     assert int(printed[-1]) == len(ENTRIES) > 30
 
 
+def test_each_function_is_compiled_once(tmp_path: Path) -> None:
+    """Constants, and the arenas of several engines, are no reason to compile a function again."""
+    script = """
+    from collections import Counter
+    from fyke.engine.kernels import linking
+    from fyke.engine.kernels.automaton.backtrack import run_backtrack
+    from fyke.engine.kernels.automaton.breadth_first import run_automaton
+    from fyke.engine.kernels.selection.absence import filter_absences
+    compiled, compile_extra = Counter(), linking._Compiler.compile_extra
+    def counted(self, function):
+        compiled[f"{function.__module__}.{function.__name__}".removeprefix("fyke.engine.kernels.")] += 1
+        return compile_extra(self, function)
+    linking._Compiler.compile_extra = counted
+    for kernel in (run_automaton, run_backtrack, filter_absences):
+        kernel.compile(announced=True)
+    print(len(compiled) > 100, [name for name, times in compiled.items() if times > 1])
+    """
+    printed, _ = finished(start(KERNELS_ONLY + textwrap.dedent(script), tmp_path))
+    assert printed == ["True ['rows.copy_row']"]  # of integers, and of floats
+
+
 @pytest.mark.parametrize("wrong", [np.arange(4.0), np.arange(8)[::2], np.arange(4).reshape(2, 2)])
 def test_a_kernel_refuses_arrays_of_another_kind(wrong: np.ndarray) -> None:
     with pytest.raises(

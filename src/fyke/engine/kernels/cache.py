@@ -37,7 +37,7 @@ except ImportError:  # pragma: no cover - Windows: processes may compile the sam
 CACHE_DIR = "NUMBA_CACHE_DIR"  # the setting that Numba has
 SHIPPED = Path(__file__).parent / "compiled"  # what a wheel brings along
 _MAGIC = b"fyke kernel 1\n"
-_PATIENCE = 300.0  # seconds to wait for another process that compiles
+_PATIENCE = 120.0  # seconds to wait for another process that compiles
 _log = logging.getLogger("fyke")
 
 

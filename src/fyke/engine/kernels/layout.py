@@ -157,6 +157,15 @@ EVENT_INDEX = 5  # number of the event within its partition, for WITHIN n EVENTS
 EVENT_SEGMENT = 6  # number of its partition
 EVENT_SIZE = 7
 
+# --- a segment: the rows of one partition -----------------------------------------------------------
+SEGMENT_BEGIN = 0  # its first row
+SEGMENT_NEW = 1  # its first new event
+SEGMENT_END = 2  # where its new events end
+SEGMENT_RUNS, SEGMENT_RUNS_END = 3, 4  # the stretch of its saved runs
+
+# --- what a search may use ------------------------------------------------------------------------
+ALLOWED_RUNS, ALLOWED_NODES, ALLOWED_STEPS, ALLOWED_MATCHES = 0, 1, 2, 3
+
 # --- reach: how far rows reach by order and by window -------------------------------------------
 REACH_BEFORE = 0  # every row before it is in front of this place
 REACH_AFTER = 1  # every row after it is at this place or behind

@@ -44,6 +44,7 @@ def without_absent(
     segment_of = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
     code, constants = program.pack(ranks)
     keep, cursor = np.ones(len(matches), np.uint8), np.zeros(CURSOR_SIZE, np.int64)
+    budget = np.full(1, steps, np.int64)
     ordered = _by_frequency(absences, program, data)
     size, status = _STACK, L.NEED_SCRATCH
     while status == L.NEED_SCRATCH:
@@ -59,7 +60,7 @@ def without_absent(
             keep=keep,
             bound=np.empty((size, 2), np.int64),
             frames=np.empty((size, FRAME_SIZE), np.int64),
-            budget=np.full(1, steps, np.int64),
+            budget=budget,
             cursor=cursor,
         )
         status = filter_absences(arena, steps)

@@ -206,9 +206,10 @@ def read_starts(w, flush, now, robust):
     """
     while w.cursor[L.CURSOR_SEGMENT] < len(w.segments):
         segment = w.cursor[L.CURSOR_SEGMENT]
-        end = w.segments[segment, 2]
+        end = w.segments[segment, L.SEGMENT_END]
         if w.cursor[L.CURSOR_EVENT] < 0:
-            if w.segments[segment, 4] - w.segments[segment, 3] + 2 > len(w.runs_i):
+            waiting = w.segments[segment, L.SEGMENT_RUNS_END] - w.segments[segment, L.SEGMENT_RUNS]
+            if waiting + 2 > len(w.runs_i):
                 return L.NEED_RUNS
             enter_segment(w, segment)
         set_empty_run(w)
@@ -226,7 +227,7 @@ def read_starts(w, flush, now, robust):
                 return status
             note_read(w, event)
             w.cursor[L.CURSOR_EVENT] = event + 1
-        w.segments[segment, 1] = w.cursor[L.CURSOR_EVENT]
+        w.segments[segment, L.SEGMENT_NEW] = w.cursor[L.CURSOR_EVENT]
         leave_segment(w, segment, flush)
     return L.DONE
 

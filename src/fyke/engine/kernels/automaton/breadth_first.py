@@ -154,24 +154,24 @@ def read_segments(w, flush, now):
     while w.cursor[L.CURSOR_SEGMENT] < len(w.segments):
         segment = w.cursor[L.CURSOR_SEGMENT]
         if w.cursor[L.CURSOR_EVENT] < 0:
-            waiting = w.segments[segment, 4] - w.segments[segment, 3]
+            waiting = w.segments[segment, L.SEGMENT_RUNS_END] - w.segments[segment, L.SEGMENT_RUNS]
             if waiting + 2 > len(w.runs_i):
                 return L.NEED_RUNS
             start_segment(w, segment)
-        while w.cursor[L.CURSOR_EVENT] < w.segments[segment, 2]:
+        while w.cursor[L.CURSOR_EVENT] < w.segments[segment, L.SEGMENT_END]:
             event = w.cursor[L.CURSOR_EVENT]
             if w.cursor[L.CURSOR_LIVE] == 0:
-                event = next_start(w, event, w.segments[segment, 2])
+                event = next_start(w, event, w.segments[segment, L.SEGMENT_END])
                 w.cursor[L.CURSOR_EVENT] = event
-                if event >= w.segments[segment, 2]:
+                if event >= w.segments[segment, L.SEGMENT_END]:
                     break
-            status = pass_through(w, event, w.segments[segment, 2], flush)
+            status = pass_through(w, event, w.segments[segment, L.SEGMENT_END], flush)
             if status != L.DONE:
                 return status
             w.cursor[L.CURSOR_EVENT] = event + 1
             w.cursor[L.CURSOR_RUN] = 0
             w.cursor[L.CURSOR_BEFORE] = w.cursor[L.CURSOR_LIVE]
-        status = end_segment(w, flush, now, w.segments[segment, 2] - 1)
+        status = end_segment(w, flush, now, w.segments[segment, L.SEGMENT_END] - 1)
         if status != L.DONE:
             return status
         leave_segment(w, segment, flush)

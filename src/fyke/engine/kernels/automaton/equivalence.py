@@ -71,7 +71,7 @@ def same_value(w, kind, column, a, b):
 @jit
 def horizon(w, event):
     """Return the least rank that events behind ``event`` can have, if all are points."""
-    if event + 1 < w.segments[w.cursor[L.CURSOR_SEGMENT], 2]:
+    if event + 1 < w.segments[w.cursor[L.CURSOR_SEGMENT], L.SEGMENT_END]:
         return w.events[L.EVENT_LOW, event + 1]
     return LARGEST  # what is not known yet is later than the watermark
 

@@ -42,7 +42,7 @@ def count_match(w, event):
         w.cursor[L.CURSOR_COUNTED_OF] = code
         w.cursor[L.CURSOR_COUNTED] = 0
     w.cursor[L.CURSOR_COUNTED] += 1
-    return w.cursor[L.CURSOR_COUNTED] <= w.limits[3]
+    return w.cursor[L.CURSOR_COUNTED] <= w.limits[L.ALLOWED_MATCHES]
 
 
 @jit

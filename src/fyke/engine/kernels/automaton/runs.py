@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.conditions.elements import accumulate, describe, holds_for_every, reset_accumulators
+from fyke.engine.kernels.conditions.elements import accumulate, holds_on_elements, reset_accumulators
 from fyke.engine.kernels.conditions.order import follows, span_fits
 from fyke.engine.kernels.conditions.predicate import evaluate
 from fyke.engine.kernels.jit import jit
@@ -168,15 +168,9 @@ def checks_hold(w, first, last, run, floats, node, variable, event):
 
 @jit
 def every_holds(w, condition, node, variable, event):
-    """Decide a condition over all elements of a run; slots and lengths are left as they were."""
-    copy_row(w.slots, w.kept_slots)
-    copy_row(w.lengths, w.kept_lengths)
+    """Decide a condition over all elements of a run."""
     gather(w, node, variable, event)
-    describe(w, w.program[L.HEAD_VARIABLES])
-    result = holds_for_every(w, condition)
-    copy_row(w.kept_slots, w.slots)
-    copy_row(w.kept_lengths, w.lengths)
-    return result
+    return holds_on_elements(w, condition, w.program[L.HEAD_VARIABLES])
 
 
 @jit
@@ -354,17 +348,17 @@ def room(w, state, node):
         return L.NEED_STATE
     moves = w.program[row + L.STATE_TRANSITIONS_END] - w.program[row + L.STATE_TRANSITIONS]
     if w.cursor[L.CURSOR_LIVE] + moves + 2 > len(w.runs_i):
-        return L.NEED_RUNS if len(w.runs_i) < w.limits[0] else L.LIMIT_RUNS
+        return L.NEED_RUNS if len(w.runs_i) < w.limits[L.ALLOWED_RUNS] else L.LIMIT_RUNS
     # A node for each binding, and one for each new run that is merged into another.
     fresh = w.cursor[L.CURSOR_LIVE] - w.cursor[L.CURSOR_BEFORE] + moves + 1
     if w.cursor[L.CURSOR_NODES] + moves + 1 + fresh > len(w.nodes):
-        return L.NEED_NODES if len(w.nodes) < w.limits[1] else L.LIMIT_NODES
+        return L.NEED_NODES if len(w.nodes) < w.limits[L.ALLOWED_NODES] else L.LIMIT_NODES
     if w.cursor[L.CURSOR_HEADS] + moves + 1 > len(w.heads):
         return L.NEED_OUTPUT
     length = w.nodes[node, L.NODE_DEPTH] + 2 if node >= 0 else 2
     if length > len(w.elements):
         return L.NEED_SCRATCH
-    if w.cursor[L.CURSOR_STEPS] > w.limits[2]:
+    if w.cursor[L.CURSOR_STEPS] > w.limits[L.ALLOWED_STEPS]:
         return L.LIMIT_STEPS
     return L.DONE
 

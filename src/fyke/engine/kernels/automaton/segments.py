@@ -12,11 +12,11 @@ from fyke.engine.kernels.rows import copy_row
 @jit
 def take_up_runs(w, segment):
     """Begin with a partition: its saved runs are alive, its first new event is the next to be read."""
-    first = w.segments[segment, 1]
+    first = w.segments[segment, L.SEGMENT_NEW]
     w.cursor[L.CURSOR_EVENT] = first
     w.cursor[L.CURSOR_MATCHED] = 0
     count = 0
-    for k in range(w.segments[segment, 3], w.segments[segment, 4]):
+    for k in range(w.segments[segment, L.SEGMENT_RUNS], w.segments[segment, L.SEGMENT_RUNS_END]):
         copy_row(w.loaded_i[k], w.runs_i[count])
         copy_row(w.loaded_f[k], w.runs_f[count])
         count += 1

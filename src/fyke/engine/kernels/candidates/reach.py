@@ -144,7 +144,7 @@ def measure_reach(
 ):
     """Fill ``reach`` for the rows of every partition that are read; of ``distinct`` points not the order."""
     for segment in range(len(segments)):
-        begin, end = segments[segment, 0], segments[segment, 2]
+        begin, end = segments[segment, L.SEGMENT_BEGIN], segments[segment, L.SEGMENT_END]
         if begin < end:
             measure_windows(events, begin, end, kind, window, points, reach)
             if not distinct:

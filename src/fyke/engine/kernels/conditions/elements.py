@@ -10,6 +10,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.conditions.arena import ConditionArena
 from fyke.engine.kernels.conditions.predicate import SMALLEST, compare_floats, evaluate, sum_overflows
 from fyke.engine.kernels.jit import jit
+from fyke.engine.kernels.rows import copy_row
 
 
 @jit
@@ -134,6 +135,18 @@ def holds_for_every(w: ConditionArena, condition):
             g -= 1
         if g < 0:
             return True
+
+
+@jit
+def holds_on_elements(w: ConditionArena, condition, variables):
+    """Decide a condition on the elements laid out for each variable; slots and lengths stay as they were."""
+    copy_row(w.slots, w.kept_slots)
+    copy_row(w.lengths, w.kept_lengths)
+    describe(w, variables)
+    result = holds_for_every(w, condition)
+    copy_row(w.kept_slots, w.slots)
+    copy_row(w.kept_lengths, w.lengths)
+    return result
 
 
 @jit

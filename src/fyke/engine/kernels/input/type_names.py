@@ -37,7 +37,7 @@ def _is_name(data, begin, length, name_offsets, names, k):
 def _drop_others(offsets, data, name_offsets, names, codes):
     """Look at whole strings where keys agree: another name with that key, or none, may be the right one."""
     for row in range(len(codes)):
-        k = codes[row]
+        k = np.int64(codes[row])
         length = offsets[row + 1] - offsets[row]
         if k < 0 or length <= 2:
             continue

@@ -62,7 +62,7 @@ def is_there(w, level, absence, candidate, position):
 
 
 @jit
-def nothing_forbidden(w, level, row):
+def single_absences_hold(w, level, row):
     """Check the absences that a step decides ([L] 4.4.2): none of their events may be there."""
     bound = w.levels[level, Z.BOUND]
     for k in range(w.plan[row + Z.STEP_SINGLE_ABSENCES], w.plan[row + Z.STEP_SINGLE_ABSENCES_END]):
@@ -92,7 +92,7 @@ def nothing_forbidden(w, level, row):
 
 
 @jit
-def several_are_there(w, level, joint):
+def are_there(w, level, joint):
     """Say whether the bound events leave what an absence of several events forbids.
 
     Its events lie between bound ones, so only rows between the first and the last of these are looked
@@ -116,7 +116,7 @@ def several_are_there(w, level, joint):
 
 
 @jit
-def nothing_together_forbidden(w, level, row):
+def joint_absences_hold(w, level, row):
     """Check the absences of several events that a step decides: they may not be there together."""
     bound = w.levels[level, Z.BOUND]
     for k in range(w.plan[row + Z.STEP_JOINT_ABSENCES], w.plan[row + Z.STEP_JOINT_ABSENCES_END]):
@@ -124,6 +124,6 @@ def nothing_together_forbidden(w, level, row):
         if w.plan[joint + Z.JOINT_ABSENCE_NEEDS] & ~bound:
             continue
         w.cursor[Z.SEEK_ABSENCES] += 1
-        if several_are_there(w, level, joint):
+        if are_there(w, level, joint):
             return False
     return True

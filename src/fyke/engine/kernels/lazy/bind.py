@@ -8,7 +8,7 @@ intervals of keys, so that most candidates cost one comparison of integers.
 from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.conditions.elements import accumulate, describe, holds_for_every
+from fyke.engine.kernels.conditions.elements import accumulate, holds_on_elements
 from fyke.engine.kernels.conditions.keys import interval
 from fyke.engine.kernels.conditions.order import follows, span_fits
 from fyke.engine.kernels.conditions.predicate import evaluate
@@ -280,9 +280,7 @@ def release(w, level):
 
 @jit
 def every_holds(w, level, condition):
-    """Decide a condition over all elements bound so far; slots and lengths are left as they were."""
-    copy_row(w.slots, w.kept_slots)
-    copy_row(w.lengths, w.kept_lengths)
+    """Decide a condition over all elements bound so far."""
     variables = w.program[L.HEAD_VARIABLES]
     for v in range(variables + 1):
         w.bounds[v] = 0
@@ -296,11 +294,7 @@ def every_holds(w, level, condition):
         v = w.plan[steps + w.levels[k, Z.STEP] * Z.STEP_SIZE + Z.STEP_VARIABLE]
         w.elements[w.fill[v]] = w.levels[k, Z.POSITION]
         w.fill[v] += 1
-    describe(w, variables)
-    result = holds_for_every(w, condition)
-    copy_row(w.kept_slots, w.slots)
-    copy_row(w.kept_lengths, w.lengths)
-    return result
+    return holds_on_elements(w, condition, variables)
 
 
 @jit

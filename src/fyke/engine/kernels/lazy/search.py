@@ -17,7 +17,7 @@ import numpy as np
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.jit import entry, jit
 from fyke.engine.kernels.lazy import layout as Z
-from fyke.engine.kernels.lazy.absence import nothing_forbidden, nothing_together_forbidden
+from fyke.engine.kernels.lazy.absence import joint_absences_hold, single_absences_hold
 from fyke.engine.kernels.lazy.arena import LazyArena
 from fyke.engine.kernels.lazy.bind import (
     admissible,
@@ -62,9 +62,9 @@ def scan(w, level):
             first, last = w.plan[row + Z.STEP_CHECKS], w.plan[row + Z.STEP_CHECKS_END]
             found = tests_hold(w, level, first, last, number, level)
             if found and w.plan[row + Z.STEP_SINGLE_ABSENCES] < w.plan[row + Z.STEP_SINGLE_ABSENCES_END]:
-                found = nothing_forbidden(w, level, row)
+                found = single_absences_hold(w, level, row)
             if found and w.plan[row + Z.STEP_JOINT_ABSENCES] < w.plan[row + Z.STEP_JOINT_ABSENCES_END]:
-                found = nothing_together_forbidden(w, level, row)
+                found = joint_absences_hold(w, level, row)
     w.cursor[L.CURSOR_EVALUATIONS] += (at - begin) * count
     w.cursor[Z.SEEK_MEMORY] += at - begin
     lv[Z.AT] = at
@@ -197,7 +197,7 @@ def next_slice(w):
     """Go on to the next slice of the stream, or to the next partition; say whether there is one."""
     segment = w.cursor[L.CURSOR_SEGMENT]
     begin = w.cursor[Z.SEEK_END]
-    while segment < 0 or begin >= w.segments[segment, 2]:
+    while segment < 0 or begin >= w.segments[segment, L.SEGMENT_END]:
         if segment >= 0:
             if w.plan[Z.PLAN_SUBSETS] or w.plan[Z.PLAN_TALLY_COUNT]:
                 flush_tallies(w, segment)
@@ -205,13 +205,13 @@ def next_slice(w):
             w.cursor[Z.SEEK_COUNT] = 0
             w.cursor[L.CURSOR_TRIED] += w.cursor[L.CURSOR_STEPS]
             w.cursor[L.CURSOR_STEPS] = 0
-            w.budget[0] = w.limits[2]
+            w.budget[0] = w.limits[L.ALLOWED_STEPS]
         segment += 1
         w.cursor[L.CURSOR_SEGMENT] = segment
         if segment >= len(w.segments):
             return False
-        begin = w.segments[segment, 1]
-    end = w.segments[segment, 2]
+        begin = w.segments[segment, L.SEGMENT_NEW]
+    end = w.segments[segment, L.SEGMENT_END]
     if w.plan[Z.PLAN_SLICE]:
         last = begin
         for _ in range(w.plan[Z.PLAN_SLICE]):
@@ -298,7 +298,7 @@ def search(w, counts):
             else:
                 release(w, level)
                 w.cursor[Z.SEEK_LEVEL] = level - 1
-            if w.cursor[L.CURSOR_STEPS] > w.limits[2] or w.budget[0] < 0:
+            if w.cursor[L.CURSOR_STEPS] > w.limits[L.ALLOWED_STEPS] or w.budget[0] < 0:
                 return L.LIMIT_STEPS
         elif phase == Z.ACCEPT:
             if not accept(w, level):

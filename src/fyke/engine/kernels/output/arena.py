@@ -9,8 +9,8 @@ from fyke.engine.kernels.kinds import IntegerRows, Integers, Numbers
 class SearchArena(ConditionArena):
     """What every search has: ``segments`` to read, where it stands, what it may use, and its output.
 
-    A row of ``segments`` is a partition: its first row, its first new event, the end of new events, and
-    the stretch of its saved runs.  Matches leave through ``out_positions``, ``out_variables``, ``offsets``.
+    A row of ``segments`` is a partition (``layout.SEGMENT_*``), ``limits`` are in the order of
+    ``layout.ALLOWED_*``.  Matches leave through ``out_positions``, ``out_variables`` and ``offsets``.
     """
 
     segments: IntegerRows

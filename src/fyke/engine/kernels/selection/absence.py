@@ -266,7 +266,8 @@ def search_absences(w: AbsenceArena, steps):
         segment = w.segment_of[m]
         if m == 0 or segment != w.segment_of[m - 1]:
             w.budget[0] = steps
-        first, stop = reach(w, begin, end, w.segments[segment, 0], w.segments[segment, 2])
+        partition = w.segments[segment]
+        first, stop = reach(w, begin, end, partition[L.SEGMENT_BEGIN], partition[L.SEGMENT_END])
         if not has_room(w, end - begin + stop - first + 2 * w.program[L.HEAD_ALL_VARIABLES] + 4):
             return L.NEED_SCRATCH
         for k in range(begin, end):

@@ -131,7 +131,7 @@ def add_lists(w, node, at, position, oldest):
                 return L.NEED_SCRATCH
             add_list(w, node, at, number, position)
         w.cursor[T.AT_INNER] = number + 1
-        if w.cursor[L.CURSOR_STEPS] > w.limits[2]:
+        if w.cursor[L.CURSOR_STEPS] > w.limits[L.ALLOWED_STEPS]:
             return L.LIMIT_STEPS
     w.cursor[T.AT_OUTER] = -1
     return L.DONE
@@ -253,7 +253,7 @@ def join_one(w, node, index, forward):
             join_rows(w, node, left, left_row, right, right_row)
         inner = w.rows[partner + T.ROW_NEXT] if hashed else inner + 1
     w.cursor[T.AT_INNER] = inner
-    return L.LIMIT_STEPS if w.cursor[L.CURSOR_STEPS] > w.limits[2] else L.DONE
+    return L.LIMIT_STEPS if w.cursor[L.CURSOR_STEPS] > w.limits[L.ALLOWED_STEPS] else L.DONE
 
 
 @jit
@@ -383,7 +383,7 @@ def run_pass(w):
 @jit
 def enter_segment(w, segment):
     """Empty all buffers; leaves begin with what is in one window with the first new event."""
-    fresh = w.segments[segment, 1]
+    fresh = w.segments[segment, L.SEGMENT_NEW]
     w.cursor[L.CURSOR_TRIED] += w.cursor[L.CURSOR_STEPS]
     w.cursor[L.CURSOR_STEPS] = 0
     w.cursor[T.AT_FRESH] = w.cursor[T.AT_EVENT] = fresh
@@ -405,16 +405,16 @@ def search(w):
     triggers, chunk = w.tree[T.TREE_TRIGGERS], w.tree[T.TREE_CHUNK]
     segment = w.cursor[L.CURSOR_SEGMENT]
     while True:
-        if segment < 0 or w.cursor[T.AT_EVENT] >= w.segments[segment, 2]:
+        if segment < 0 or w.cursor[T.AT_EVENT] >= w.segments[segment, L.SEGMENT_END]:
             segment += 1
             w.cursor[L.CURSOR_SEGMENT] = segment
             if segment >= len(w.segments):
                 w.cursor[L.CURSOR_TRIED] += w.cursor[L.CURSOR_STEPS]
                 return L.DONE
-            if w.segments[segment, 1] < w.segments[segment, 2]:
+            if w.segments[segment, L.SEGMENT_NEW] < w.segments[segment, L.SEGMENT_END]:
                 enter_segment(w, segment)
             else:
-                w.cursor[T.AT_EVENT] = w.segments[segment, 2]
+                w.cursor[T.AT_EVENT] = w.segments[segment, L.SEGMENT_END]
             continue
         if w.events[L.EVENT_ROLES, w.cursor[T.AT_EVENT]] & triggers:
             status = run_pass(w)
