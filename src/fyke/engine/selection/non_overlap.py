@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pyarrow as pa
 
@@ -63,20 +61,30 @@ def output_order(matches: MatchSet, segment: Array, events: Array) -> Array:
     """Return match numbers by partition, then in the order of SEMANTICS 4."""
     starts, ends = matches.spans(events)
     order = np.lexsort((-matches.lengths, starts, ends, segment))
-    keys = [key[order] for key in (segment, ends, starts, matches.lengths)]
-    changes = np.ones(len(order) + 1, bool)
-    changes[1:-1] = False
-    for key in keys:
-        changes[1:-1] |= key[1:] != key[:-1]
-    bounds = np.flatnonzero(changes)
-    for begin, end in itertools.pairwise(bounds):
-        if end - begin > 1:
-            order[begin:end] = sorted(order[begin:end], key=lambda m: _by_variable(matches, m))
+    differs = np.ones(len(order) + 1, bool)  # from the match before it
+    differs[1:-1] = False
+    for key in (segment, ends, starts, matches.lengths):
+        differs[1:-1] |= key[order[1:]] != key[order[:-1]]
+    tied = np.flatnonzero(~(differs[:-1] & differs[1:]))
+    group = np.cumsum(differs[:-1])
+    for length in np.unique(matches.lengths[order[tied]]):
+        places = tied[matches.lengths[order[tied]] == length]
+        positions = _by_variable(matches, order[places], int(length))
+        order[places] = order[places][np.lexsort((*positions.T[::-1], group[places]))]
     return order
 
 
-def _by_variable(matches: MatchSet, m: int) -> list[tuple[int, list[int]]]:
-    begin, end = matches.offsets[m], matches.offsets[m + 1]
-    variables, positions = matches.variables[begin:end], matches.positions[begin:end]
-    count = int(matches.variables.max(initial=-1)) + 1
-    return [(int((variables == v).any()), positions[variables == v].tolist()) for v in range(count)]
+def _by_variable(matches: MatchSet, chosen: Array, length: int) -> Array:
+    """Return a row for each of some matches of one length, such that rows compare as the matches do.
+
+    It has the positions of a match, from one on, variable by variable, and a zero behind those of each
+    variable: an unbound variable comes first, and a list before those it begins.
+    """
+    elements = matches.offsets[chosen][:, None] + np.arange(length)
+    variables = matches.variables[elements]
+    along = np.argsort(variables, axis=1, kind="stable")
+    variables = np.take_along_axis(variables, along, axis=1)
+    positions = np.take_along_axis(matches.positions[elements], along, axis=1)
+    rows = np.zeros((len(chosen), length + int(matches.variables.max(initial=-1)) + 1), np.int64)
+    np.put_along_axis(rows, np.arange(length) + variables, positions + 1, axis=1)
+    return rows
