@@ -20,6 +20,8 @@ from fyke.api import (
     Matcher,
     enumerate_matches,
     explain,
+    flush,
+    late,
     match,
     match_batches,
     matcher,
@@ -28,6 +30,7 @@ from fyke.api import (
 )
 from fyke.call.metrics import Metrics, RejectedRowsWarning
 from fyke.call.program import Program, program
+from fyke.call.warn_user import SlowStreamWarning
 from fyke.engine.warm_up import warm_up
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
@@ -37,6 +40,7 @@ from fyke.language.text import parse
 from fyke.limits import Limits
 from fyke.plan.statistics import Statistics
 from fyke.spark.session import prefer_own_interpreter
+from fyke.spark.stream.progress import progress, watch
 from fyke.techniques import Techniques
 
 prefer_own_interpreter()
@@ -50,19 +54,24 @@ __all__ = [
     "Query",
     "RejectedRowsWarning",
     "RelationalQuery",
+    "SlowStreamWarning",
     "Statistics",
     "Techniques",
     "enumerate_matches",
     "explain",
+    "flush",
+    "late",
     "match",
     "match_batches",
     "matcher",
     "parse",
     "pattern",
     "program",
+    "progress",
     "reference",
     "rejected",
     "statistics",
     "warm_up",
+    "watch",
 ]
 __version__ = "0.1.0"

@@ -8,10 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from fyke.call.events import Events, described, take_events
+from fyke.call.events import Events, Kind, described, take_events
 from fyke.call.make_call import make_call
 from fyke.call.metrics import Metrics
 from fyke.call.options import check_options, checked_limits, checked_query, named_options
+from fyke.call.pattern import PatternCall
 from fyke.call.source import columns_of, without_time
 from fyke.engine.output.compressed import check_compressed, enumerate_batch
 from fyke.errors import InputError
@@ -22,6 +23,7 @@ from fyke.plan.statistics import Statistics
 from fyke.spark.batch import enumerate_frame
 from fyke.spark.prepare import rejected as rejected_rows
 from fyke.spark.session import is_frame
+from fyke.spark.stream.late import late_rows
 from fyke.techniques import Techniques
 
 
@@ -188,6 +190,50 @@ def rejected(events: Events, *, time: str | Sequence[str]) -> Any:
     if given.on_spark:
         return rejected_rows(given.events, schema.time)
     return given.back(given.events.filter(without_time(given.events, schema)))
+
+
+def late(events: Any, *, time: str | Sequence[str], watermark: str | None = None) -> Any:
+    """Return the rows of a stream that come later than its watermark allows, as a stream of their own.
+
+    ``time`` and ``watermark`` are those of :func:`match`.  Written to a sink, it is a query of its own with
+    micro-batches of its own, and judges by their watermarks.
+    """
+    given = take_events(events)
+    if given.kind is not Kind.STREAM or isinstance(given.events, Mapping):
+        raise InputError(
+            f"late takes a streaming DataFrame, found {described(events)}",
+            remedy="In tables and batch DataFrames nothing is late. Give the streams of a dict one by one.",
+        )
+    schema = make_schema(columns_of(given.events), time=time)
+    return late_rows(given.events, schema.end, watermark)
+
+
+def flush(events: Any, query: str | AnyQuery, *, checkpoint: str, **options: Any) -> Any:
+    """Return the matches that a stopped stream still holds open, as if its events had ended.
+
+    A stream that has come to its end (``trigger(availableNow=True)``) cannot know that nothing will follow.
+    What it has reported and what this returns are together the rows of the batch.  The checkpoint is not
+    changed, so the stream can go on; what is flushed is then reported again where it still holds.
+
+    Parameters
+    ----------
+    events, query, options
+        Those of the call of :func:`match` that made the stream.
+    checkpoint
+        The ``checkpointLocation`` of the stopped query.
+
+    Returns
+    -------
+    A batch DataFrame with the columns of the matches.
+    """
+    checked = named_options(flush.__name__, query, options, "metrics")
+    call = make_call(take_events(events), checked)
+    if not isinstance(call, PatternCall) or not call.streams:
+        raise InputError(
+            f"flush takes the streaming DataFrame of a pattern, found {described(events)}",
+            remedy="Give what the stream was made of: fyke.flush(events, query, ..., checkpoint='...').",
+        )
+    return call.flush(checkpoint)
 
 
 def enumerate_matches(compressed: Any) -> Any:

@@ -31,6 +31,7 @@ RANKS = {
     "api": 9,
     "": 10,  # fyke/__init__.py
     "cli": 11,
+    "testing": 11,
     "demo": 11,
     "__main__": 11,
 }

@@ -28,5 +28,27 @@ def test_example(script: str, arguments: list[str], expected: str) -> None:
     assert re.search(expected, done.stdout), done.stdout
 
 
+LIVE = [
+    pytest.param("shoplifting.py", r"stolen: .*\n(.*\n)*\d+ micro-batches"),
+    pytest.param("card_fraud.py", r"card 7: \d tries, then"),
+    pytest.param("logins.py", r"account 7: \d+ failures, then in at"),
+]
+
+
+@pytest.mark.long  # each starts Spark and waits for micro-batches
+@pytest.mark.spark
+@pytest.mark.parametrize("script, expected", LIVE)
+def test_live_example(script: str, expected: str) -> None:
+    command = [sys.executable, str(ROOT / "examples" / "live" / script), "--batches", "4", "--pause", "0.1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert re.search(expected, done.stdout), done.stdout
+
+
+def test_every_live_example_is_run() -> None:
+    there = {path.name for path in (ROOT / "examples" / "live").glob("*.py")} - {"feed.py"}
+    assert {param.values[0] for param in LIVE} == there
+
+
 def test_every_example_is_run() -> None:
     assert {param.values[0] for param in EXAMPLES} == {path.name for path in (ROOT / "examples").glob("*.py")}

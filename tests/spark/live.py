@@ -35,9 +35,10 @@ class Live:
         reader = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
         return reader.parquet(str(self.root / "in"))
 
-    def start(self, frame: DataFrame, name: str) -> StreamingQuery:
-        """Write a stream to files; it goes on where it stopped."""
+    def start(self, frame: DataFrame, name: str, *, once: bool = False) -> StreamingQuery:
+        """Write a stream to files; it goes on where it stopped, and ``once`` ends with what is there."""
         writer = frame.writeStream.format("parquet").option("path", str(self.root / name))
+        writer = writer.trigger(availableNow=True) if once else writer
         return writer.option("checkpointLocation", str(self.root / f"{name}.checkpoint")).start()
 
     def written(self, frame: DataFrame, name: str) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import fyke
-from fyke.errors import OptionError, StreamError, TimeColumnError
+from fyke.errors import InputError, OptionError, StreamError, TimeColumnError
 from tests.spark.live import Live, counts, state_rows
 from tests.spark.streams import OPTIONS, QUERIES, SECOND, START, stream
 from tests.spark.tables import assert_same, on_table
@@ -193,12 +194,6 @@ def test_late_events_are_not_matched_but_counted(spark: SparkSession, tmp_path: 
             "must be a length of time",
         ),
         (
-            "PATTERN SEQ(A a, B b) WITHIN 1 minute RETURN count(*)",
-            {"watermark": "1 minute"},
-            StreamError,
-            "has no final value",
-        ),
-        (
             "PATTERN SEQ(A a, B b) WITHIN 60",
             {"watermark": "1 minute", "time": "n"},
             TimeColumnError,
@@ -213,6 +208,139 @@ def test_what_cannot_run_is_refused_before_the_first_batch(
     events = rate.select(F.col("timestamp").alias("ts"), F.col("value").alias("n"), F.lit("A").alias("kind"))
     with pytest.raises(error, match=message):
         fyke.match(events, query, **{**OPTIONS, **options})
+
+
+TOTALS = {
+    "by key": "PATTERN SEQ(A a, B b) WHERE skip_till_any_match { [k] } WITHIN 1 minute "
+    "RETURN count(*) AS n, sum(b.x) AS total, max(b.x) AS most, avg(a.x) AS mean",
+    "of all": "PATTERN SEQ(A a, B b) WITHIN 1 minute RETURN count(*) AS n, min(a.x) AS least",
+}
+
+
+@pytest.mark.long  # every micro-batch of Spark takes seconds
+@pytest.mark.parametrize("name", TOTALS)
+def test_aggregates_over_matches_are_running_totals(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    events = in_time(stream(90))
+    live = Live(spark, tmp_path, events.schema)
+    frame = fyke.match(live.events(), TOTALS[name], **OPTIONS, watermark="1 second")
+    told: dict[Any, list[dict[str, Any]]] = {}
+
+    def write(batch: DataFrame, _: int) -> None:
+        for row in batch.collect():
+            told.setdefault(row.asDict().get("k"), []).append(row.asDict())
+
+    for part in (events.slice(0, 30), events.slice(30, 30), events.slice(60), the_end(events)):
+        live.add(part)
+    writer = frame.writeStream.outputMode("update").foreachBatch(write)
+    running = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    running.processAllAvailable()
+    running.stop()
+    expected = {row.get("k"): row for row in on_table(events, TOTALS[name], **OPTIONS).to_pylist()}
+    assert {key: rows[-1] for key, rows in told.items()} == expected
+    assert any(len(rows) > 1 for rows in told.values())
+    for rows in told.values():
+        assert [row["n"] for row in rows] == sorted({row["n"] for row in rows})  # each time more
+
+
+@pytest.mark.long  # every micro-batch of Spark takes seconds
+def test_late_rows_are_a_stream_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
+    live = Live(spark, tmp_path, moments(0, kinds="A").schema)
+    late = fyke.late(live.events(), time="ts", watermark="10 seconds")
+    for batch in (moments(0, 100, kinds="AX"), moments(20, 91, 90, kinds="BAZ"), moments(300, kinds="X")):
+        live.add(batch)
+    running = live.start(late, "late")
+    running.processAllAvailable()
+    running.stop()
+    rows = live.written(late, "late")
+    assert sorted(rows["kind"].to_pylist()) == ["B", "Z"]  # at the watermark or before it
+    assert rows.schema.names == live.schema.names
+    assert state_rows(running) == 0
+
+
+@pytest.mark.long  # every micro-batch of Spark takes seconds
+def test_the_end_of_a_finite_stream_is_flushed(spark: SparkSession, tmp_path: Path) -> None:
+    events = in_time(stream(120))
+    live = Live(spark, tmp_path, events.schema)
+    query = QUERIES["absence at the end"][0]
+    for part in range(3):
+        live.add(events.slice(part * 40, 40))
+    given = live.events()
+    frame = fyke.match(given, query, **OPTIONS, watermark="1 minute")
+    running = live.start(frame, "out", once=True)
+    running.awaitTermination()
+    reported = live.written(frame, "out")
+    rest = fyke.flush(
+        given, query, **OPTIONS, watermark="1 minute", checkpoint=str(tmp_path / "out.checkpoint")
+    ).toArrow()
+    assert rest.num_rows > 0
+    assert_same(pa.concat_tables([reported, rest.cast(reported.schema)]), on_table(events, query, **OPTIONS))
+
+
+def test_flush_and_late_take_streams(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame(moments(0, kinds="A").to_pandas())
+    with pytest.raises(InputError, match="late takes a streaming DataFrame"):
+        fyke.late(frame, time="ts", watermark="1 second")
+    with pytest.raises(InputError, match="flush takes the streaming DataFrame"):
+        fyke.flush(frame, CERTAIN["any"][0], **OPTIONS, checkpoint=str(tmp_path))
+    rate = spark.readStream.format("rate").load()
+    events = rate.select(F.col("timestamp").alias("ts"), F.col("value").alias("k"), F.lit("A").alias("kind"))
+    with pytest.raises(InputError, match="there is no state of a pattern at the checkpoint"):
+        fyke.flush(events, CERTAIN["any"][0], **OPTIONS, checkpoint=str(tmp_path))
+    with pytest.raises(OptionError, match="a stream needs a watermark"):
+        fyke.late(events, time="ts")
+    with pytest.raises(TimeColumnError, match="timestamp"):
+        fyke.late(events.withColumn("n", F.lit(5)), time="n", watermark="1 second")
+
+
+@pytest.mark.long  # every micro-batch of Spark takes seconds
+def test_progress_is_a_dict_and_can_be_watched(spark: SparkSession, tmp_path: Path) -> None:
+    live = Live(spark, tmp_path, moments(0, kinds="A").schema)
+    frame = fyke.match(live.events(), CERTAIN["next"][0], **OPTIONS, watermark="10 seconds")
+    untimed = moments(0, kinds="A").set_column(1, "ts", pa.nulls(1, live.schema.field("ts").type))
+    live.add(pa.concat_tables([moments(0, 20, 70, kinds="ABA"), untimed]))
+    running = live.start(frame, "out")
+    running.processAllAvailable()
+    seen = fyke.progress(running)
+    assert (seen["events"], seen["matches"], seen["rejected"], seen["late"]) == (3, 1, 1, 0)
+    assert (seen["live_runs"], seen["state_rows"]) == (0, 1)  # the last event waits for the watermark
+    assert seen["watermark"].startswith("20")
+    assert seen["lag_seconds"] > 0
+    running.stop()
+    out = io.StringIO()
+    assert fyke.watch(running, out=out) == fyke.progress(running)
+    assert "3 events, 1 matches, 0 late, 1 rejected" in out.getvalue()
+    with pytest.raises(InputError, match="progress takes a running query"):
+        fyke.progress(frame)
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("next", "when the watermark reaches its last event"),
+        ("greedy", "or earlier, at an event that ends its run"),
+        ("robust", "until then a later event may make another match the better one"),
+        ("absence at the end", "until then an absent event may still come"),
+    ],
+)
+def test_explain_says_when_a_match_is_certain(spark: SparkSession, name: str, said: str) -> None:
+    rate = spark.readStream.format("rate").load()
+    events = rate.select(F.col("timestamp").alias("ts"), F.col("value").alias("k"), F.lit("A").alias("kind"))
+    text = fyke.explain(events, CERTAIN[name][0], **OPTIONS, watermark="1 minute")
+    assert "on a stream\n-----------" in text
+    assert said in text
+    assert ("window (1 minute)" in text) == (name != "next")
+
+
+def test_many_more_tasks_than_buckets_are_warned_of(spark: SparkSession) -> None:
+    rate = spark.readStream.format("rate").load()
+    events = rate.select(F.col("timestamp").alias("ts"), F.col("value").alias("k"), F.lit("A").alias("kind"))
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", "200")
+    try:
+        with pytest.warns(fyke.SlowStreamWarning, match="starts 200 tasks for each micro-batch"):
+            fyke.match(events, CERTAIN["any"][0], **OPTIONS, watermark="1 minute")
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", before)
 
 
 def test_a_watermark_is_for_streams() -> None:

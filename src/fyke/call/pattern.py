@@ -13,6 +13,7 @@ from fyke.call.events import Given, Kind
 from fyke.call.known_queries import KnownQuery, known_query
 from fyke.call.options import Options
 from fyke.call.source import check_values, computed_with, in_order, make_source, timed
+from fyke.call.warn_user import SlowStreamWarning, warn_user
 from fyke.engine.engine import Engine
 from fyke.engine.input.prepare import prepare
 from fyke.engine.measure.clock import Clock
@@ -35,7 +36,10 @@ from fyke.plan.statistics import Statistics
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.batch import match_frame
 from fyke.spark.statistics import measure_frame
-from fyke.spark.stream.match import match_stream
+from fyke.spark.stream.flush import flush_checkpoint
+from fyke.spark.stream.match import BUCKETS, match_stream
+
+_TASKS = "spark.sql.shuffle.partitions"
 
 
 class PatternCall:
@@ -63,8 +67,23 @@ class PatternCall:
         if not self.source.on_spark:
             return self._match_table(plan)
         if self.streams:
+            self._warn_of_idle_tasks()
             return match_stream(self.source.events, plan, self.options.watermark)
         return match_frame(self.source.events, plan, metrics.observe(plan) if metrics is not None else None)
+
+    def _warn_of_idle_tasks(self) -> None:
+        """Warn if Spark would start many more tasks for each micro-batch than have anything to do."""
+        tasks = int(self.source.events.sparkSession.conf.get(_TASKS, "0"))
+        if tasks > 2 * BUCKETS:
+            warn_user(
+                f"Spark starts {tasks} tasks for each micro-batch, and at most {BUCKETS} have work to do. "
+                f"Before the stream first starts, write spark.conf.set({_TASKS!r}, {BUCKETS}).",
+                SlowStreamWarning,
+            )
+
+    def flush(self, checkpoint: str) -> Any:
+        """Return the matches that a stopped stream still holds open, as a batch DataFrame."""
+        return flush_checkpoint(self.source.events, self.plan(), checkpoint)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the matches in a table; a lazy engine searches on when a batch has been taken."""
@@ -88,7 +107,8 @@ class PatternCall:
             if metrics is not None and metrics.filled
             else None
         )
-        return explain_plan(plan, rows_by="Spark" if self.source.on_spark else "Arrow", ran=ran)
+        by = "Spark" if self.source.on_spark else "Arrow"
+        return explain_plan(plan, rows_by=by, ran=ran, streams=self.streams)
 
     def measure(self) -> Statistics:
         """Return how often events occur and conditions hold in the first rows."""

@@ -131,9 +131,10 @@ def columns_of(events: Any) -> dict[str, pa.DataType]:
     if is_frame(events):
         _check_names(events.columns)
         return spark_prepare.arrow_columns(events)
-    _check_names(events.column_names)
-    names = Counter(events.column_names)
-    if len(names) < events.num_columns:
+    given = events.column_names
+    _check_names(given)
+    if len(set(given)) < len(given):
+        names = Counter(given)
         twice = next(name for name, count in names.items() if count > 1)
         raise InputError(
             f"the events have {names[twice]} columns named {twice!r}",

@@ -6,6 +6,10 @@ import sys
 import warnings
 
 
+class SlowStreamWarning(UserWarning):
+    """A stream would be much slower than it need be."""
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the innermost frame that is not of this package."""
     level, frame = 1, sys._getframe()

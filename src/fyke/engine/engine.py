@@ -65,11 +65,14 @@ class Engine:
         self.literals = literals_of(self.searcher.programs)
         self.waits = can_be_ruled_out(plan, self.searcher.programs)
         absences = any(program.absence_rows for program in self.searcher.programs)
+        self._start: State | None = None  # made once: it is the same for all calls
         self.looks_back = self.searcher.looks_back or absences or plan.window.counts_events
 
     def start(self, schema: pa.Schema) -> State:
         """Return the state before the first event of prepared batches with ``schema``."""
-        return empty_state(schema, self.searcher.start())
+        if self._start is None or not self._start.rows.schema.equals(schema):
+            self._start = empty_state(schema, self.searcher.start())
+        return self._start
 
     def advance(
         self,
@@ -213,8 +216,8 @@ class Engine:
         """Return the state after a call: rows that are unread, or within a window of the watermark."""
         ordered = feed.ordered
         if feed.flush:
-            after = empty_state(ordered.table.schema, self.searcher.start())
-            return replace(after, last_ends=selected.last_ends)
+            after = self.start(ordered.table.schema)
+            return after if selected.last_ends is None else replace(after, last_ends=selected.last_ends)
         read = feed.read
         for begin, end in zip(feed.segments[:, 0], read_to, strict=True):
             read[begin:end] = True

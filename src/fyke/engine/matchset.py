@@ -64,8 +64,10 @@ class MatchSet:
 
 def no_matches() -> MatchSet:
     """Return the empty set."""
-    empty, none = np.zeros(0, np.int64), np.zeros(0, NUMBER)
-    return MatchSet(empty, none, np.zeros(1, np.int64), none)
+    return _NONE
+
+
+_NONE = MatchSet(np.zeros(0, np.int64), np.zeros(0, NUMBER), np.zeros(1, np.int64), np.zeros(0, NUMBER))
 
 
 def concat(sets: Sequence[MatchSet]) -> MatchSet:

@@ -1,8 +1,9 @@
 """A state in a store: rows in chunks that never change, and apart from them the small part that does.
 
 What a batch writes grows with what it brings and what is alive, not with what a window holds.  The rows a
-batch leaves behind become one chunk, which is dropped whole when none of them is needed any more.  The small
-part has all the rest: which rows of which chunks are alive, the memory of the searcher, matches that wait.
+batch leaves behind become one chunk, which is dropped whole when none of them is needed any more.  Small
+chunks, and those that are mostly dead, become part of a new one now and then.  The small part has all the
+rest: which rows of which chunks are alive, the memory of the searcher, matches that wait.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ ROW = "__fyke_row"  # where a row is stored: the number of its chunk, and its pl
 _PLACES = 32  # bits
 _CHECKSUM = 16
 _NEVER = 2**63 - 1
+_DEAD = 4  # a chunk is rewritten when less than one row in so many is needed
+_CHUNKS = 64  # so many are made one, when there are twice as many
 
 
 class Store(Protocol):
@@ -137,17 +140,18 @@ class StoredStates:
             nothing, none = np.zeros(0, np.int64), np.zeros(0, bool)
             fresh = self.engine.start(self.schema)
             return Held(fresh, nothing, nothing, none, held.following, b""), 0
-        after = _in_order(self.engine, after)
-        written, new = 0, after.rows.column(ROW).to_numpy() >> _PLACES == held.following
-        numbers, sizes, alive = self._still_alive(store, held, after)
-        if new.any():
-            rows = after.rows.filter(pa.array(new)).drop_columns([ROW])
+        numbers, sizes, alive, rewritten = self._still_alive(held, after)
+        after, new = _in_order(self.engine, after, held.following, rewritten)
+        for number in np.setdiff1d(held.numbers, numbers).tolist():
+            store.drop_chunk(number)
+        written = 0
+        if new:
+            rows = after.rows.slice(after.rows.num_rows - new).drop_columns([ROW])
             message = to_message(plain_rows(rows))
             store.add_chunk(held.following, message + checksum_of(_signed(held.following, message)))
             written += len(message) + _CHECKSUM
-            numbers, sizes = np.append(numbers, held.following), np.append(sizes, rows.num_rows)
-            alive = np.append(alive, np.ones(rows.num_rows, bool))
-            after = _renumbered(after, new, held.following)
+            numbers, sizes = np.append(numbers, held.following), np.append(sizes, new)
+            alive = np.append(alive, np.ones(new, bool))
         beside = {
             "numbers": numbers, "sizes": sizes, "alive": alive,
             "following": np.array([held.following + 1], np.int64),
@@ -157,8 +161,12 @@ class StoredStates:
         now = Held(after, numbers, sizes, alive, held.following + 1, data[-_CHECKSUM:])
         return now, written + len(data)
 
-    def _still_alive(self, store: Store, held: Held, after: State) -> tuple[Array, Array, Array]:
-        """Drop the chunks none of whose rows is needed; return those that stay, and which rows of them."""
+    def _still_alive(self, held: Held, after: State) -> tuple[Array, Array, Array, Array]:
+        """Return the chunks that stay as they are, which rows of them are needed, and those to rewrite.
+
+        Chunks that are mostly dead, and the smallest where there are many, are rewritten as part of the next
+        one.  So each row is written about twice at most, and the list of chunks stays short.
+        """
         places = after.rows.column(ROW).to_numpy()
         old = places[places >> _PLACES != held.following]
         firsts = np.concatenate(([0], np.cumsum(held.sizes)))
@@ -166,38 +174,44 @@ class StoredStates:
         alive = np.zeros(len(held.alive), bool)
         alive[firsts[chunk] + (old & (1 << _PLACES) - 1)] = True
         counts = np.bincount(chunk, minlength=len(held.numbers))
-        for number in held.numbers[counts == 0].tolist():
-            store.drop_chunk(number)
-        stay = counts > 0
-        return held.numbers[stay], held.sizes[stay], alive[np.repeat(stay, held.sizes)]
+        rewrite = (counts > 0) & (counts * _DEAD < held.sizes)
+        stay = np.flatnonzero((counts > 0) & ~rewrite)
+        if len(stay) > 2 * _CHUNKS:
+            rewrite[stay[np.argsort(counts[stay], kind="stable")[:_CHUNKS]]] = True
+        kept = (counts > 0) & ~rewrite
+        return (
+            held.numbers[kept], held.sizes[kept], alive[np.repeat(kept, held.sizes)], held.numbers[rewrite]
+        )  # fmt: skip
 
 
 def _signed(number: int, message: bytes) -> bytes:
     return number.to_bytes(8, "little") + message
 
 
-def _in_order(engine: Engine, state: State) -> State:
-    """Return a state with its rows in the order of the chunks they are stored in."""
-    order = np.argsort(state.rows.column(ROW).to_numpy(), kind="stable")
+def _in_order(engine: Engine, state: State, following: int, rewritten: Array) -> tuple[State, int]:
+    """Return a state with its rows in the order of their chunks, and how many are in the one that follows.
+
+    These are its last rows: new ones, and those of chunks that are rewritten.
+    """
+    stored = state.rows.column(ROW).to_numpy().copy()
+    chunk = stored >> _PLACES
+    new = (chunk == following) | np.isin(chunk, rewritten)
+    order = np.lexsort((stored, new))
+    count = int(new.sum())
+    stored = stored[order]
+    stored[len(stored) - count :] = (following << _PLACES) + np.arange(count)
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
+    rows = state.rows.take(pa.array(order))
     return replace(
         state,
-        rows=state.rows.take(pa.array(order)),
+        rows=rows.set_column(rows.schema.get_field_index(ROW), ROW, pa.array(stored)),
         read=state.read[order],
         index=state.index[order],
         memory=engine.searcher.moved(state.memory, places),
         waiting=state.waiting.moved(places),
         chosen=state.chosen.moved(places),
-    )
-
-
-def _renumbered(state: State, new: Array, number: int) -> State:
-    """Return a state whose new rows know their places in the chunk that they became."""
-    places = state.rows.column(ROW).to_numpy().copy()
-    places[new] = (number << _PLACES) + np.arange(int(new.sum()))
-    at = state.rows.schema.get_field_index(ROW)
-    return replace(state, rows=state.rows.set_column(at, ROW, pa.array(places)))
+    ), count
 
 
 def next_call(engine: Engine, state: State) -> int | None:

@@ -10,7 +10,7 @@ The same tree comes from the text (:mod:`fyke.language.sase`) and from Python
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -329,23 +329,35 @@ class ReturnItem:
 Node = Pattern | Expression | ReturnItem
 
 
-_FIELDS: dict[type[Any], tuple[str, ...]] = {}  # asking a dataclass takes as long as the rest of a walk
+# Asking a dataclass takes as long as the rest of a walk.
+_FIELDS: dict[type[Any], tuple[str, ...]] = {}
+_IS_NODE: dict[type[Any], bool] = {}
 
 
 def _field_names(node: Node) -> tuple[str, ...]:
     kind = type(node)
     if kind not in _FIELDS:
-        _FIELDS[kind] = tuple(spec.name for spec in fields(kind))
+        _FIELDS[kind] = tuple(spec.name for spec in fields(kind) if spec.name != "place")
     return _FIELDS[kind]
 
 
-def children(node: Node) -> Iterator[Node]:
-    """Yield the direct sub-trees of a pattern or an expression, in order."""
+def _is_node(value: object) -> bool:
+    kind = type(value)
+    if kind not in _IS_NODE:
+        _IS_NODE[kind] = is_dataclass(kind) and kind is not Place
+    return _IS_NODE[kind]
+
+
+def children(node: Node) -> list[Node]:
+    """Return the direct sub-trees of a pattern or an expression, in order."""
+    found: list[Node] = []
     for name in _field_names(node):
         value = getattr(node, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if hasattr(item, "__dataclass_fields__") and not isinstance(item, Place):
-                yield item
+        if type(value) is tuple:
+            found += [item for item in value if _is_node(item)]
+        elif _is_node(value):
+            found.append(value)
+    return found
 
 
 def map_children(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
@@ -355,7 +367,7 @@ def map_children(node: Expression, change: Callable[[Expression], Expression]) -
         value = getattr(node, name)
         if isinstance(value, tuple) and name in ("arguments", "options"):
             updates[name] = tuple(change(item) for item in value)
-        elif hasattr(value, "__dataclass_fields__") and not isinstance(value, Place):
+        elif _is_node(value):
             updates[name] = change(value)
     return replace(node, **updates) if updates else node
 
@@ -369,9 +381,11 @@ def map_references(node: Expression, change: Callable[[Reference], Expression]) 
 
 def walk(node: Node) -> Iterator[Node]:
     """Yield ``node`` and everything below it, parents first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    left = [node]
+    while left:
+        node = left.pop()
+        yield node
+        left += reversed(children(node))
 
 
 def events(pattern: Pattern) -> Iterator[Event]:

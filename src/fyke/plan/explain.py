@@ -8,6 +8,7 @@ from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
 from fyke.plan.anchors import find_anchors
 from fyke.plan.early_absences import depends_on, early_absences
 from fyke.plan.explain_run import ObservedRun, explain_run
+from fyke.plan.explain_stream import explain_stream
 from fyke.plan.plan import Plan
 from fyke.plan.planner import Choice, choose_plan
 from fyke.plan.pushdown import physical
@@ -27,10 +28,10 @@ _READS = {
 }
 
 
-def explain_plan(plan: Plan, *, rows_by: str, ran: ObservedRun | None = None) -> str:
+def explain_plan(plan: Plan, *, rows_by: str, ran: ObservedRun | None = None, streams: bool = False) -> str:
     """Return the explanation of a plan; ``rows_by`` names who evaluates what one row decides.
 
-    ``ran`` is a run of the same plan.
+    ``ran`` is a run of the same plan; ``streams``: its events come one after the other.
     """
     lines = [str(plan.query), ""]
     lines += _title("normal form")
@@ -43,6 +44,8 @@ def explain_plan(plan: Plan, *, rows_by: str, ran: ObservedRun | None = None) ->
     if rows_by == "Arrow" and find_anchors(plan) is not None:
         lines.append("  near     where events of the rarest variable are few: rows within a window of one")
     lines += ["", *_title("matching"), *_matching(plan)]
+    if streams:
+        lines += ["", *_title("on a stream"), *explain_stream(plan)]
     choice = choose_plan(plan.engine, plan, plan.statistics)
     lines += ["", *_title("cost"), *_costs(choice), *_unused(plan)]
     if plan.statistics is None:

@@ -74,6 +74,8 @@ def bound_rows(runs: SavedRuns) -> Array:
 
 def moved_runs(program: AutomatonProgram, runs: SavedRuns, places: Array) -> SavedRuns:
     """Return the same runs after rows have moved to ``places``."""
+    if len(runs.nodes) == 0:
+        return runs
     nodes, integers = runs.nodes.copy(), runs.integers.copy()
     bindings = nodes[:, L.NODE_EVENT] != L.UNION
     nodes[bindings, L.NODE_EVENT] = places[nodes[bindings, L.NODE_EVENT]]

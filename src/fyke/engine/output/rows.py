@@ -97,19 +97,28 @@ class ResultBuilder:
     @property
     def whole_sums(self) -> frozenset[str]:
         """The columns of tallies that are sums of integers, exact beyond 64 bits."""
-        sums = (each.column for each in self.aggregates if self.tallied and each.function == "sum")
+        sums = (each.column for each in self.aggregates if each.function == "sum")
         return frozenset(each for each in sums if pa.types.is_integer(self.row_schema.field(each).type))
 
+    def tally(self, found: Found) -> pa.Table:
+        """Return tallies of the matches found, which add up with those of other calls."""
+        rows = self.rows(found)
+        return rows if self.tallied else tally_rows(rows, self.partition, self.output)
+
     def merge(self, tallies: Sequence[pa.Table]) -> pa.Table:
-        """Return tallies that :meth:`rows` has made as one, with a row per partition."""
+        """Return tallies that :meth:`tally` has made as one, with a row per partition."""
         return merge_tallies(pa.concat_tables(tallies), self.partition, self.output)
+
+    def total(self, tallies: pa.Table) -> pa.Table:
+        """Return the aggregates over all matches that tallies are of."""
+        return aggregate_tallies(tallies, self.partition, self.output, self.whole_sums)
 
     def finish(self, rows: pa.Table) -> pa.Table:
         """Turn the rows of all matches into the result of a query with aggregates over matches."""
         if not self.output.over_matches:
             return rows
         if self.tallied:
-            return aggregate_tallies(rows, self.partition, self.output, self.whole_sums)
+            return self.total(rows)
         return aggregate_rows(rows, self.partition, self.output)
 
     def _rows(self, matches: MatchSet, rows: pa.Table, events: Array) -> pa.Table:

@@ -30,11 +30,15 @@ def pack_rows(
         if named:
             rows = pa.Table.from_batches(named).cast(schema)
             for bucket, part in _parts(rows, split, buckets):
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array([bucket], pa.int32()), pa.array([to_bytes(part)], pa.binary())], schema=_SCHEMA
-                )
+                yield packed_batch(bucket, part)
 
     return run
+
+
+def packed_batch(bucket: int, rows: pa.Table) -> pa.RecordBatch:
+    """Return rows as one message for a bucket."""
+    columns = [pa.array([bucket], pa.int32()), pa.array([to_bytes(rows)], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
 
 def _parts(rows: pa.Table, split: Sequence[str], buckets: int) -> Iterator[tuple[int, pa.Table]]:

@@ -7,14 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.stateful_processor import TimerValues
 
+from fyke.engine.input.order import times
+from fyke.engine.kernels.arrays import Array
 from fyke.errors import OptionError, StateError, StreamError, TimeColumnError
 from fyke.plan.plan import Plan
 
 WATERMARK = "spark.watermarkDelayMs"  # how Spark marks a column with a watermark
+MICROSECONDS = 1_000  # in a millisecond, which watermarks and timers count
+_BEGINNING = -(2**63)
+_STORE = "spark.sql.streaming.stateStore.providerClass"
+_ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def with_watermark(frame: DataFrame, time: str, watermark: str | None) -> DataFrame:
@@ -58,18 +66,33 @@ def check_plan(plan: Plan) -> None:
             "on a stream a pattern needs a window: without one every event would be kept for ever",
             remedy="Add a window, as in WITHIN 12 hours.",
         )
-    if plan.result.over_matches:
-        raise StreamError(
-            "an aggregate over matches has no final value on a stream",
-            remedy="Return the matches, and aggregate them with Spark: "
-            "matches.groupBy(...).agg(...) in update or complete mode.",
-        )
-    kind = plan.schema.columns[plan.schema.end]
+    check_time(plan.schema.end, plan.schema.columns[plan.schema.end])
+
+
+def check_time(name: str, kind: pa.DataType) -> None:
+    """Refuse a time column that watermarks cannot be of."""
     if not pa.types.is_timestamp(kind) or kind.tz is None:
         raise TimeColumnError(
-            f"on a stream the time column must be a timestamp, and {plan.schema.end!r} is {kind}",
+            f"on a stream the time column must be a timestamp, and {name!r} is {kind}",
             remedy="Cast it, as in events.withColumn('ts', F.col('ts').cast('timestamp')).",
         )
+
+
+def use_rocksdb(spark: SparkSession) -> None:
+    """Let a session keep state in RocksDB, the only store that Spark's stateful operator works with."""
+    if spark.conf.get(_STORE, "") != _ROCKS:
+        spark.conf.set(_STORE, _ROCKS)
+
+
+def watermark_of(timer_values: TimerValues) -> int:
+    """Return the watermark of a micro-batch in microseconds; Spark begins with 0, which is none."""
+    moment = timer_values.getCurrentWatermarkInMs()
+    return moment * MICROSECONDS if moment > 0 else _BEGINNING
+
+
+def is_late(rows: pa.Table, time: str, watermark: int) -> Array:
+    """Say which rows end at the watermark or before it, so that they can no longer be read in order."""
+    return np.asarray(times(rows.column(time)) <= watermark)
 
 
 @contextmanager

@@ -11,51 +11,63 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from fyke.engine.output.builders import builder_of
+from fyke.engine.output.rows import ResultBuilder
 from fyke.plan.plan import Plan
-from fyke.spark.expression import quote
+from fyke.spark.expression import quote, rejected_sql
 from fyke.spark.prepare import arrow_columns, prepared, relevant, row_columns
 from fyke.spark.session import arrange_workers
 from fyke.spark.stream.buckets import BUCKET, MESSAGE, PACKED, pack_rows
-from fyke.spark.stream.checks import check_plan, with_watermark
+from fyke.spark.stream.checks import check_plan, use_rocksdb, with_watermark
 from fyke.spark.stream.processor import COUNTS, MatchProcessor
+from fyke.spark.stream.progress import PROGRESS, REJECTED
+from fyke.spark.stream.totals import result_schema
 
 BUCKETS = 16
-PROGRESS = "fyke"  # the name of the counts in the progress of a query
-_STORE = "spark.sql.streaming.stateStore.providerClass"
-_ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def match_stream(frame: DataFrame, plan: Plan, watermark: str | None) -> DataFrame:
     """Return the matches of a streaming DataFrame as a streaming DataFrame.
 
-    A match is reported in the first micro-batch whose watermark makes it certain.
+    A match is reported in the first micro-batch whose watermark makes it certain.  Aggregates over matches
+    are running totals, in update mode.
     """
     check_plan(plan)
-    timed = with_watermark(frame, plan.schema.end, watermark)
-    spark = frame.sparkSession
-    arrange_workers(spark)
-    if spark.conf.get(_STORE, "") != _ROCKS:
-        spark.conf.set(_STORE, _ROCKS)  # the only one that this operator works with
-    rows = relevant(prepared(timed, plan), plan)
-    names = row_columns(plan)
-    columns = arrow_columns(rows.select(*(F.col(quote(name)) for name in names)))
-    schema = pa.schema(list(columns.items()))
-    plain = rows.select(*(F.col(quote(name)).alias(f"c{number}") for number, name in enumerate(names)))
-    packed = plain.mapInArrow(pack_rows(schema, plan.keys, BUCKETS), PACKED)
+    schema = stored_schema(frame, plan)
+    packed = packed_rows(frame, plan, schema, watermark)
     counts = ", ".join(f"{name} bigint" for name in COUNTS)
     told = packed.groupBy(BUCKET).transformWithStateInPandas(
         MatchProcessor(plan, schema, uuid.uuid4().hex),
         f"{MESSAGE} binary, {counts}",
-        "Append",
+        "Update" if plan.result.over_matches else "Append",
         "EventTime",
     )
     told = told.observe(PROGRESS, *(F.sum(name).alias(name) for name in COUNTS))
-    result = builder_of(plan).schema
+    builder = builder_of(plan)
+    result = result_schema(builder) if isinstance(builder, ResultBuilder) else builder.schema
     kinds = from_arrow_schema(result, prefer_timestamp_ntz=True)
-    return told.select(MESSAGE).mapInArrow(_unpack(result), kinds)
+    return told.select(MESSAGE).mapInArrow(unpack(result), kinds)
 
 
-def _unpack(schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def packed_rows(frame: DataFrame, plan: Plan, schema: pa.Schema, watermark: str | None) -> DataFrame:
+    """Return the rows that a plan looks at as messages, one for each bucket, task and micro-batch."""
+    timed = with_watermark(frame, plan.schema.end, watermark)
+    arrange_workers(frame.sparkSession)
+    use_rocksdb(frame.sparkSession)
+    untimed = F.count_if(F.expr(rejected_sql(plan.schema.time)))
+    rows = relevant(prepared(timed.observe(REJECTED, untimed.alias("rejected")), plan), plan)
+    plain = rows.select(*(F.col(quote(name)).alias(f"c{number}") for number, name in enumerate(schema.names)))
+    # A total must not be in several buckets.
+    apart = plan.partition if plan.result.over_matches and plan.keys else plan.keys
+    return plain.mapInArrow(pack_rows(schema, apart, BUCKETS), PACKED)
+
+
+def stored_schema(frame: DataFrame, plan: Plan) -> pa.Schema:
+    """Return the schema of the rows that the operator reads and keeps."""
+    rows = prepared(frame, plan).select(*(F.col(quote(name)) for name in row_columns(plan)))
+    return pa.schema(list(arrow_columns(rows).items()))
+
+
+def unpack(schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function that makes rows of messages."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -23,17 +23,15 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from fyke.engine.engine import Engine
-from fyke.engine.input.order import times
 from fyke.engine.output.builders import builder_of
 from fyke.engine.stored_state import Held, StoredStates, next_call
 from fyke.plan.plan import Plan
 from fyke.spark.stream.buckets import MESSAGE, from_bytes, to_bytes
-from fyke.spark.stream.checks import check_same_query
+from fyke.spark.stream.checks import MICROSECONDS, check_same_query, is_late, watermark_of
+from fyke.spark.stream.totals import RunningTotals
 
 # What a call counts, for the progress of the query.
-COUNTS = ("events", "late", "matches", "live_runs", "state_rows", "state_bytes", "written_bytes")
-_MICROSECONDS = 1_000  # in a millisecond, which watermarks and timers count
-_BEGINNING = -(2**63)
+COUNTS = ("calls", "events", "late", "matches", "live_runs", "state_rows", "state_bytes", "written_bytes")
 _REMEMBERED, _MOST_BYTES = 64, 1 << 26
 
 _states: dict[str, tuple[StoredStates, Any]] = {}  # by operator: workers are used again, batch after batch
@@ -91,6 +89,7 @@ class MatchProcessor(StatefulProcessor):
         if self.operator not in _states:
             _states[self.operator] = (StoredStates(Engine(self.plan), self.schema), builder_of(self.plan))
         self.states, self.builder = _states[self.operator]
+        self.totals = RunningTotals(handle, self.builder) if self.plan.result.over_matches else None
 
     def handleInputRows(
         self, key: Any, rows: Iterable[pd.DataFrame], timerValues: TimerValues
@@ -113,9 +112,8 @@ class MatchProcessor(StatefulProcessor):
         self, bucket: int, rows: pa.Table, timer_values: TimerValues, fired: int | None = None
     ) -> Iterator[pd.DataFrame]:
         """Call the engine with the rows of a bucket, and write down what changes."""
-        moment = timer_values.getCurrentWatermarkInMs()
-        watermark = moment * _MICROSECONDS if moment > 0 else _BEGINNING  # Spark begins with 0
-        late = times(rows.column(self.plan.schema.end)) <= watermark
+        watermark = watermark_of(timer_values)
+        late = is_late(rows, self.plan.schema.end, watermark)
         rows = rows.filter(pa.array(~late)) if late.any() else rows
         with check_same_query(self.about, self.plan):
             held = self.states.load(self.store, _held.get((self.operator, bucket)))
@@ -132,9 +130,10 @@ class MatchProcessor(StatefulProcessor):
         if held.token == b"":
             self.about.clear()
         self._remember(bucket, held)
-        table = self.builder.rows(found)
+        table = self.builder.rows(found) if self.totals is None else self.totals.add(found)
         yield _row(
             to_bytes(table) if table.num_rows else b"",
+            calls=1,
             events=rows.num_rows,
             late=int(late.sum()),
             matches=found.counters.matches,
@@ -147,7 +146,7 @@ class MatchProcessor(StatefulProcessor):
     def _set_timer(self, wake: int | None, fired: int | None) -> None:
         """Let Spark call again when the watermark has reached a moment, and at no other."""
         # Timers fire when the watermark is later than they are.
-        timer = None if wake is None else -(-wake // _MICROSECONDS) - 1
+        timer = None if wake is None else -(-wake // MICROSECONDS) - 1
         if self.store.timer is not None and self.store.timer not in (timer, fired):
             self.handle.deleteTimer(self.store.timer)
         if timer is not None and timer != self.store.timer:

@@ -1,0 +1,48 @@
+"""A plan on a stream in words: what waits for what, and when a match is certain."""
+
+from __future__ import annotations
+
+from fyke.language.ast import Strategy
+from fyke.language.unparse import unparse_window
+from fyke.logical.normal_form import Alternative
+from fyke.plan.plan import Plan
+
+
+def explain_stream(plan: Plan) -> list[str]:
+    """Return when events are read, when a match is certain, and what is kept until then."""
+    window = "window" if plan.query.window is None else f"window ({unparse_window(plan.query.window)})"
+    over = f"when the watermark has passed the end of its {window}, which begins with its first event"
+    if plan.window.counts_events:
+        over = f"when its partition has had as many events as its {window} holds, counted from its first one"
+    reasons = []
+    if plan.strategy is Strategy.ROBUST:
+        reasons.append("until then a later event may make another match the better one")
+    elif plan.strategy.greedy and len(plan.alternatives) > 1:
+        reasons.append("until then another alternative may find the same match")
+    elif plan.strategy.greedy:
+        reasons.append("or earlier, at an event that ends its run")
+    if any(map(_open_at_the_end, plan.alternatives)):
+        reasons.append("until then an absent event may still come")
+    lines = ["  reads    events in the order of their times, up to the watermark; others behind it are late"]
+    if reasons:
+        lines.append(f"  certain  a match is reported {over}:")
+        lines += [f"           {reason}" for reason in reasons]
+    else:
+        lines.append("  certain  a match is reported when the watermark reaches its last event")
+    if plan.format.apart:
+        lines.append("  apart    and once no match of its partition that ends earlier can come any more,")
+        lines.append("           one window later")
+    if plan.result.over_matches:
+        lines.append("  totals   a micro-batch returns those it has changed, in update mode")
+    kept = "events of two windows" if reasons or plan.format.apart else "runs, and events of one window"
+    return [*lines, f"  keeps    events that wait for the watermark; {kept} at most"]
+
+
+def _open_at_the_end(alternative: Alternative) -> bool:
+    """Say whether an absence has no bound event after it."""
+    bound = [variable.name for variable in alternative.variables]
+    return any(
+        all((variable.name, other) not in alternative.order for other in bound)
+        for absence in alternative.absences
+        for variable in absence.variables
+    )
