@@ -14,7 +14,7 @@ from fyke.call.metrics import Metrics
 from fyke.call.options import check_options, checked_limits, checked_query, named_options
 from fyke.call.pattern import PatternCall
 from fyke.call.source import columns_of, without_time
-from fyke.engine.output.compressed import check_compressed, enumerate_batch
+from fyke.engine.output.enumerated import check_compressed, enumerate_batch
 from fyke.errors import InputError
 from fyke.language.text import AnyQuery
 from fyke.limits import Limits

@@ -251,13 +251,13 @@ class LimitError(FykeError):
     with this text in it, from which :meth:`found_in` recovers the error.
     """
 
-    def __init__(self, message: str, *, limit: str, value: int, remedy: str = "") -> None:
+    def __init__(self, message: str, *, limit: str, value: float, remedy: str = "") -> None:
         self.limit = limit
         self.value = value
         super().__init__(message, remedy=remedy)
 
     @classmethod
-    def exceeded(cls, limit: str, value: int, where: str, remedy: str) -> LimitError:
+    def exceeded(cls, limit: str, value: float, where: str, remedy: str) -> LimitError:
         """Return the error for a limit that was exceeded ``where``, for example ``in the whole input``."""
         message = f"limit {limit!r} of {value:,} was exceeded {where}"
         return cls(message, limit=limit, value=value, remedy=remedy)
@@ -267,11 +267,15 @@ class LimitError(FykeError):
         """Return the error whose text, written by :meth:`exceeded`, is in that of another one, if any."""
         if isinstance(error, cls):
             return error
-        found = re.search(r"(limit '(\w+)' of ([\d,]+) was exceeded .*)\n(.*)", str(error))
+        found = re.search(r"(limit '(\w+)' of ([\d,.e+-]+) was exceeded .*)\n(.*)", str(error))
         if found is None:
             return None
         message, limit, value, remedy = found.groups()
-        return cls(message, limit=limit, value=int(value.replace(",", "")), remedy=remedy)
+        number = float(value.replace(",", ""))
+        whole = value.replace(",", "").isdigit()
+        return cls(
+            message, limit=limit, value=int(value.replace(",", "")) if whole else number, remedy=remedy
+        )
 
 
 class CountTooLargeError(FykeError):

@@ -98,7 +98,7 @@ def test_only_compressed_results_are_enumerated() -> None:
     with pytest.raises(InputError) as caught:
         fyke.enumerate_matches(events("AB"))
     assert str(caught.value) == (
-        "the result is not compressed: it has no column 'end'\n"
+        "the result is not compressed, or it was changed: it has no column 'end'\n"
         'Give what fyke.match(..., output="compressed") has returned.'
     )
     with pytest.raises(InputError, match=r"takes a DataFrame or a pyarrow\.Table, found a list of int"):

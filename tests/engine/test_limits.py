@@ -28,32 +28,35 @@ LIMITS = [
     (
         "runs",
         100,
-        "limit 'runs' of 100 was exceeded in {where}\n"
-        "Shorten the window, add conditions or a partition attribute, or choose a stricter strategy. "
+        "limit 'runs' of 100 was exceeded in {where} by the partial matches of the group a[]\n"
+        "Add a window (WITHIN ...), {key}, or choose a stricter strategy, such as skip_till_next_match. "
         "Or raise the limit: limits=fyke.Limits(runs=...).",
     ),
     (
         "buffer_bytes",
         400_000,
-        "limit 'buffer_bytes' of 400,000 was exceeded in {where}\n"
-        "Shorten the window, or choose a strategy that keeps fewer partial matches. "
+        "limit 'buffer_bytes' of 400,000 was exceeded in {where} by the partial matches of the group a[]\n"
+        "Add a window (WITHIN ...), {key}, choose a stricter strategy, such as skip_till_next_match, "
+        'or ask for numbers alone (RETURN count(*)) or for output="compressed". '
         "Or raise the limit: limits=fyke.Limits(buffer_bytes=...).",
     ),
     (
         "matches",
         300_000,
-        "limit 'matches' of 300,000 was exceeded in {where}\n"
-        "Shorten the window, add conditions, or choose a strategy with fewer matches. "
+        "limit 'matches' of 300,000 was exceeded in {where} by the matches of the group a[]\n"
+        "Add a window (WITHIN ...), {key}, choose a stricter strategy, such as skip_till_next_match, "
+        'or ask for numbers alone (RETURN count(*)) or for output="compressed". '
         "Or raise the limit: limits=fyke.Limits(matches=...).",
     ),
     (
         "steps",
         1_000,
-        "limit 'steps' of 1,000 was exceeded in {where}\n"
-        "Shorten the window, add conditions or a partition attribute: too many bindings are tried. "
+        "limit 'steps' of 1,000 was exceeded in {where} by the partial matches of the group a[]\n"
+        "Add a window (WITHIN ...), {key}, or choose a stricter strategy, such as skip_till_next_match. "
         "Or raise the limit: limits=fyke.Limits(steps=...).",
     ),
 ]
+KEYS = {ALL: "add a key ([attribute]) or other conditions", BY_SYMBOL: "add conditions"}
 
 
 @pytest.mark.parametrize("limit, value, text", LIMITS, ids=[limit for limit, _, _ in LIMITS])
@@ -65,7 +68,7 @@ def test_the_error_of_a_limit(query: str, where: str, limit: str, value: int, te
     with pytest.raises(LimitError) as caught:
         fyke.match(EVENTS, query, limits=limits, engine="automaton", techniques=APART, **OPTIONS)
     assert (caught.value.limit, caught.value.value) == (limit, value)
-    assert str(caught.value) == text.format(where=where)
+    assert str(caught.value) == text.format(where=where, key=KEYS[query])
     assert caught.value.__cause__ is None
     assert fyke.match(EVENTS.slice(2, 4), query, **OPTIONS).num_rows == 15
 
@@ -84,7 +87,10 @@ def test_an_absence_that_must_try_everything() -> None:
     query = "PATTERN SEQ(A a, ~B+ b[], C c) WHERE { [x] AND sum(b[].x) > 1000 } WITHIN 1000"
     with pytest.raises(LimitError) as caught:
         fyke.match(events, query, limits=fyke.Limits(steps=1_000_000), **OPTIONS)
-    assert caught.value.message == "limit 'steps' of 1,000,000 was exceeded in the partition x = 1"
+    assert caught.value.message == (
+        "limit 'steps' of 1,000,000 was exceeded in the partition x = 1 by the search for the absent b[]"
+    )
+    assert caught.value.remedy.startswith("Shorten the window, or add conditions. Or raise the limit")
 
 
 def test_a_partition_is_told_in_one_line() -> None:

@@ -41,6 +41,8 @@ from fyke.spark.stream.match import BUCKETS, match_stream
 
 _TASKS = "spark.sql.shuffle.partitions"
 
+_PIECE_MATCHES = 1 << 18
+
 
 class PatternCall:
     """A pattern with its events, checked: ready to run, to be explained, or to be measured."""
@@ -96,7 +98,8 @@ class PatternCall:
         engine, builder = Engine(plan), builder_of(plan)
         for found in engine.advance_in_chunks(engine.start(rows.schema), rows, None):
             if len(found.matches) or found.graphs:
-                yield from builder.rows(found).to_batches()
+                for piece in found.in_pieces(_PIECE_MATCHES):
+                    yield from builder.rows(piece).to_batches()
 
     def explain(self) -> str:
         """Say in words what the query means and how it would be run."""

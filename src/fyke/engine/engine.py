@@ -27,6 +27,7 @@ from fyke.engine.kernels.arrays import Array
 from fyke.engine.limits import limits_by_partition
 from fyke.engine.matchset import MatchSet, concat, no_matches
 from fyke.engine.measure.clock import Clock
+from fyke.engine.meter import Meter
 from fyke.engine.output.graphs import graphs_of
 from fyke.engine.searcher import Reading
 from fyke.engine.selection.certain import (
@@ -147,7 +148,9 @@ class Engine:
                 clock.lap("search")
                 ready = self.chooser.choose(matches, feed)
                 clock.lap("choose")
+                feed.meter.suspend()
                 yield Found(ready, table, events, Counters(matches=len(ready)))
+                feed.meter.resume()
         clock.lap("search")
         read_to = self._count_read(feed, None)
         yield Found(no_matches(), table, events, feed.counters)
@@ -160,6 +163,7 @@ class Engine:
         """Sort the rows of a batch together with those that were kept, and encode them as arrays."""
         counters = Counters()
         clock.restart()
+        meter = Meter(self.plan.limits, state.rows.num_rows + batch.num_rows)
         batch = self._without_late(state, batch, counters)
         rows = pa.concat_tables([state.rows, batch]) if state.rows.num_rows else batch
         ordered = order_rows(rows, self.plan, sorted_rows=sorted_rows and state.rows.num_rows == 0)
@@ -175,7 +179,7 @@ class Engine:
         check_list_lengths(self.searcher.programs, data)
         clock.lap("encode")
         now = _END_OF_TIME if watermark is None else int(watermark)
-        return Feed(ordered, places, read, segments, watermark is None, now, data, ranks, counters)
+        return Feed(ordered, places, read, segments, watermark is None, now, data, ranks, counters, meter)
 
     def _without_late(self, state: State, batch: pa.Table, counters: Counters) -> pa.Table:
         if state.watermark is None or batch.num_rows == 0:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fyke.engine.counters import Counters
 from fyke.engine.input.order import Ordered
 from fyke.engine.kernels.arrays import Array, Data
+from fyke.engine.meter import Meter
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Feed:
         Every event that ends up to this time is there.
     data, ranks
         The columns that conditions compare, and the ranks of string literals among their strings.
+    counters, meter
+        What has happened, and what the call may still cost.
     """
 
     ordered: Ordered
@@ -40,3 +43,4 @@ class Feed:
     data: Data
     ranks: dict[str, int]
     counters: Counters
+    meter: Meter

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -27,3 +27,11 @@ class Found:
     graphs: GraphSet | None = None
     tally: pa.Table | None = None
     decided: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def in_pieces(self, most: int) -> Iterator[Found]:
+        """Yield the same in pieces of so many matches at most, so that few rows are made at once."""
+        if self.tally is not None or self.graphs is not None or len(self.matches) <= most:
+            yield self
+            return
+        for first in range(0, len(self.matches), most):
+            yield replace(self, matches=self.matches.between(first, min(first + most, len(self.matches))))

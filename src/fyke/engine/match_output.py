@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import BINDING_BYTES, NUMBER, Array
 from fyke.engine.limits import LimitReached
 from fyke.engine.matchset import MatchSet, concat
+from fyke.engine.meter import Meter
+
+
+def matches_bytes(bindings: int, matches: int) -> int:
+    """Return the memory that matches take while their pieces are put together: twice that of the pieces."""
+    return 2 * (BINDING_BYTES * bindings + 10 * matches)
 
 
 class MatchOutput:
@@ -56,20 +64,53 @@ class MatchOutput:
         self.bindings += bindings
         return MatchSet(*filled)
 
-    def keep(self, cursor: Array, buffer_bytes: int) -> None:
+    def keep(self, cursor: Array, meter: Meter) -> None:
         """Take out the matches written so far and keep them for :meth:`result`.
 
         Raises
         ------
         LimitReached
-            If they take more than ``buffer_bytes``.
+            If they take too much memory.
         """
         piece = self.drain(cursor)
         if piece is not None:
             self.pieces.append(piece)
-            if self.bindings * BINDING_BYTES > buffer_bytes:
-                raise LimitReached("buffer_bytes", int(piece.positions[-1]))
+            size, row = matches_bytes(self.bindings, self.matches), int(piece.positions[-1])
+            meter.hold(self, size, row, "matches")
 
     def result(self) -> MatchSet:
         """Return all matches that were kept."""
         return concat(self.pieces)
+
+
+class PartitionCounts:
+    """Counts matches by partition, given piece by piece; raises when one has too many.
+
+    ``codes`` are the numbers of the partitions of all rows.
+    """
+
+    def __init__(self, codes: Array, most: int) -> None:
+        self.codes, self.most = codes, most
+        self.partition, self.count = -1, 0
+
+    def add(self, matches: MatchSet) -> None:
+        """Count some more matches, partition by partition.
+
+        Raises
+        ------
+        LimitReached
+        """
+        for code, number in self._by_partition(matches):
+            self.count = number + (self.count if code == self.partition else 0)
+            self.partition = code
+            if self.count > self.most:
+                raise LimitReached("matches", int(np.flatnonzero(self.codes == code)[0]))
+
+    def _by_partition(self, matches: MatchSet) -> Iterator[tuple[int, int]]:
+        """Yield each partition of some matches, and how many it has."""
+        first, last = (int(self.codes[matches.positions[matches.offsets[m]]]) for m in (0, -2))
+        if first == last:
+            yield first, len(matches)
+            return
+        found, numbers = np.unique(self.codes[matches.first], return_counts=True)
+        yield from zip(found.tolist(), numbers.tolist(), strict=True)

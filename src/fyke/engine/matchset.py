@@ -49,6 +49,17 @@ class MatchSet:
         rows = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return MatchSet(self.positions[rows], self.variables[rows], offsets, self.alternative[chosen])
 
+    def between(self, first: int, end: int) -> MatchSet:
+        """Return the matches from one number up to another; the arrays are shared."""
+        offsets = self.offsets[first : end + 1]
+        bindings = slice(int(offsets[0]), int(offsets[-1]))
+        return MatchSet(
+            self.positions[bindings],
+            self.variables[bindings],
+            offsets - offsets[0],
+            self.alternative[first:end],
+        )
+
     def moved(self, places: Array) -> MatchSet:
         """Return the same matches after rows have moved to ``places``."""
         return MatchSet(places[self.positions], self.variables, self.offsets, self.alternative)

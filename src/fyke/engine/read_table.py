@@ -9,9 +9,11 @@ import pyarrow as pa
 from fyke.engine.counters import Counters
 from fyke.engine.engine import Engine
 from fyke.engine.found import Found
+from fyke.engine.limits import limits_by_partition
 from fyke.engine.measure.clock import Clock
 from fyke.engine.output.builders import builder_of
 from fyke.engine.output.rows import ResultBuilder
+from fyke.engine.output.size import check_size
 from fyke.plan.counting import Counting
 
 _TALLIES = 1 << 16  # with more rows of tallies than this, merging them pays
@@ -27,6 +29,8 @@ def read_table(
     if isinstance(builder, ResultBuilder) and isinstance(counting, Counting) and counting.chunks:
         return _tally_chunks(engine, builder, rows, clock, look)
     _, found = engine.advance(engine.start(rows.schema), rows, None, clock=clock)
+    with limits_by_partition(found.rows, engine.plan):
+        check_size(found, engine.plan)
     result = builder.finish(builder.rows(found))
     clock.lap("rows")
     look(found)

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from fyke.language.ast import Strategy
 from fyke.logical.normal_form import Alternative, Condition, Variable
 from fyke.plan.statistics import Statistics, is_equality
 
@@ -38,9 +39,17 @@ class CostModel:
     """Cardinalities of sets of variables, which are bit masks over ``names``."""
 
     def __init__(
-        self, alternative: Alternative, statistics: Statistics, texts: Mapping[Condition, str] | None = None
+        self,
+        alternative: Alternative,
+        statistics: Statistics,
+        texts: Mapping[Condition, str] | None = None,
+        *,
+        strategy: Strategy = Strategy.ANY,
+        elements: bool = False,
     ) -> None:
+        """Take up an alternative; with ``elements`` its lists are never listed, only their elements are."""
         self.alternative, self.texts = alternative, texts or {}
+        self.strategy, self.elements = strategy, elements
         self.names = [variable.name for variable in alternative.variables]
         self.count = len(self.names)
         bits = {name: 1 << k for k, name in enumerate(self.names)}
@@ -79,7 +88,7 @@ class CostModel:
     def _rate(self, variable: Variable) -> float:
         """Return how many events, or lists of a group, a window holds."""
         rate = self.statistics.rate(variable.name)
-        if not variable.group:
+        if not variable.group or self.elements:
             return max(rate, 1e-6)
         own = [each for each in self.alternative.conditions if each.variables == {variable.name}]
         grows = math.prod(self.holds(each) for each in own if each.lagged)

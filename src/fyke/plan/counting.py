@@ -84,7 +84,7 @@ def plan_counting(
         return "two alternatives may find the same match"
     counted = all(each.argument is None for each in found)
     groups = any(variable.group for each in alternatives for variable in each.variables)
-    coupled = [why for why in map(_coupling, alternatives) if why]
+    coupled = [why for why in map(coupling, alternatives) if why]
     variables = {v.name: v for each in alternatives for v in each.variables}
     values = tuple((each, _value(each, variables, schema)) for each in found)
     why = _needs_rows(alternatives, values, groups=groups, first_chance=first_chance)
@@ -154,7 +154,7 @@ def _value(
     return value if numeric else None
 
 
-def _coupling(alternative: Alternative) -> str:
+def coupling(alternative: Alternative) -> str:
     """Return what couples elements of an alternative's groups beyond neighbours, or an empty text."""
     groups = [variable for variable in alternative.variables if variable.group]
     for first, second in itertools.pairwise(groups):

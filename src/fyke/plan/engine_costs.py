@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from fyke.language.ast import Strategy
 from fyke.plan.cost import CostModel, Work
 from fyke.plan.search import CheapestPlan, automaton_work, best_order, best_tree, tree_work
 from fyke.plan.tree_shape import orient, show
@@ -50,7 +51,10 @@ def _total(works: Sequence[Work], read: float) -> Work:
 def cost_automaton(models: Sequence[CostModel], read: float, pull: bool) -> CostedEngine:
     """Return the cost of runs: of all states that events lead to in the order in which they arrive."""
     works = [
-        automaton_work(model) if model.count <= 14 else Work(math.inf, math.inf, math.inf) for model in models
+        automaton_work(model)
+        if model.count <= 14 or model.strategy is not Strategy.ANY
+        else Work(math.inf, math.inf, math.inf)
+        for model in models
     ]
     return CostedEngine("automaton", "", _total(works, read))
 

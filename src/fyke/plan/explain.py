@@ -7,10 +7,11 @@ from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
 from fyke.plan.anchors import find_anchors
 from fyke.plan.early_absences import depends_on, early_absences
+from fyke.plan.engine_costs import CostedEngine
 from fyke.plan.explain_run import ObservedRun, explain_run
 from fyke.plan.explain_stream import explain_stream
 from fyke.plan.plan import Plan
-from fyke.plan.planner import Choice, choose_plan
+from fyke.plan.planner import Choice, choose_plan, expected_run
 from fyke.plan.pushdown import physical
 from fyke.plan.statistics import Statistics
 
@@ -47,7 +48,7 @@ def explain_plan(plan: Plan, *, rows_by: str, ran: ObservedRun | None = None, st
     if streams:
         lines += ["", *_title("on a stream"), *explain_stream(plan)]
     choice = choose_plan(plan.engine, plan, plan.statistics)
-    lines += ["", *_title("cost"), *_costs(choice), *_unused(plan)]
+    lines += ["", *_title("cost"), *_costs(choice, expected_run(plan, choice)), *_unused(plan)]
     if plan.statistics is None:
         lines += _unmeasured(plan)
     if ran is not None:
@@ -56,9 +57,9 @@ def explain_plan(plan: Plan, *, rows_by: str, ran: ObservedRun | None = None, st
     return "\n".join(lines)
 
 
-def _costs(choice: Choice) -> list[str]:
+def _costs(choice: Choice, expected: CostedEngine) -> list[str]:
     """Return what every engine is expected to cost, and the statistics behind it."""
-    lines = [f"  chosen   {choice.chosen}"]
+    lines = [f"  chosen   {expected}"]
     lines += [f"  rejected {option}" for option in choice.options if option is not choice.chosen]
     return lines + [f"  {line}" for line in str(choice.statistics).splitlines()]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fyke.plan.cost import CostModel
+from fyke.language.ast import Strategy
 from fyke.plan.plan import Plan
-from fyke.plan.planner import Choice, choose_plan
+from fyke.plan.planner import Choice, choose_plan, expected_run, make_models
 from fyke.plan.statistics import Statistics, short
 
 _ASSUMED = " assumed"
@@ -26,9 +26,11 @@ def explain_run(plan: Plan, choice: Choice, ran: ObservedRun) -> list[str]:
     known, seen, counts = choice.statistics, ran.seen, ran.counts
     windows = max(1.0, counts["events_read"] / max(1.0, seen.window_rows or known.window_rows))
     texts = plan.texts
-    models = [CostModel(each, known, texts) for each in plan.alternatives]
+    models = make_models(plan, known)
+    work = expected_run(plan, choice).work
     expected = sum(model.made(model.everything) for model in models)
-    work = choice.chosen.work
+    if plan.strategy is not Strategy.ANY:
+        expected = min(expected, work.made)
     lines = [
         ("rows looked at", f"{known.rows:,}", f"{seen.rows:,}"),
         ("rows per window", short(known.window_rows), short(seen.window_rows)),

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from fyke.language.ast import Strategy
 from fyke.plan.choose_engine import why_not, why_unwise
 from fyke.plan.cost import CostModel, Work
+from fyke.plan.counting import Counting, coupling
 from fyke.plan.engine_costs import CostedEngine
 from fyke.plan.engines import ENGINES
 from fyke.plan.plan import Plan
@@ -53,9 +55,37 @@ def choose_plan(asked: str, plan: Plan, statistics: Statistics | None, *, quick:
     return Choice(engine, None if statistics is None else best.order, tuple(options), known)
 
 
+def make_models(plan: Plan, statistics: Statistics, *, elements: bool = False) -> list[CostModel]:
+    """Return the cost models of a plan's alternatives; see :class:`CostModel`."""
+    return [
+        CostModel(alternative, statistics, plan.texts, strategy=plan.strategy, elements=elements)
+        for alternative in plan.alternatives
+    ]
+
+
+def counts_subsets(plan: Plan, engine: str) -> bool:
+    """Say whether an engine would count the lists of groups without listing them."""
+    counting = replace(plan, engine=engine).counting
+    return isinstance(counting, Counting) and counting.subsets
+
+
+def expected_run(plan: Plan, choice: Choice) -> CostedEngine:
+    """Return the chosen engine with what it is expected to do, for ``explain``.
+
+    That is what it was chosen by, except that runs which differ only in the elements of a group are merged.
+    """
+    chosen = choice.chosen
+    merges = plan.engine == "automaton" and plan.strategy is Strategy.ANY and plan.techniques.merging
+    if chosen.refused or not merges or any(map(coupling, plan.alternatives)):
+        return chosen
+    models = make_models(plan, choice.statistics, elements=True)
+    read = reading(plan.engine, models, plan.techniques, choice.statistics)
+    return ENGINES[plan.engine].cost(models, read, plan.techniques.propagation == "pull")
+
+
 def cost_engines(plan: Plan, statistics: Statistics, *, quick: bool = False) -> list[CostedEngine]:
     """Return every engine with its work for a query."""
-    models = [CostModel(alternative, statistics, plan.texts) for alternative in plan.alternatives]
+    models = make_models(plan, statistics)
     found: list[CostedEngine] = []
     reads = {engine: reading(engine, models, plan.techniques, statistics) for engine in ENGINES}
     for engine, read in sorted(reads.items(), key=lambda item: item[1] if quick else 0.0):
@@ -66,7 +96,9 @@ def cost_engines(plan: Plan, statistics: Statistics, *, quick: bool = False) -> 
         if refused:
             found.append(CostedEngine(engine, "", Work(0.0, 0.0, math.inf), refused))
         else:
-            found.append(ENGINES[engine].cost(models, read, plan.techniques.propagation == "pull"))
+            counted = plan.result.over_matches and counts_subsets(plan, engine)
+            own = make_models(plan, statistics, elements=True) if counted else models
+            found.append(ENGINES[engine].cost(own, read, plan.techniques.propagation == "pull"))
     return found
 
 

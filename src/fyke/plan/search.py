@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from fyke.language.ast import Strategy
 from fyke.plan.cost import CostModel, Work
 from fyke.plan.tree_shape import Order, Shape, in_sequence, leaves
 
@@ -185,11 +186,37 @@ def best_order(model: CostModel) -> CheapestPlan:
     return CheapestPlan(None, order, chain_work(model, order))
 
 
+def following_work(model: CostModel) -> Work:
+    """Return the work of runs that may not pass over what they can take: one for each start.
+
+    Each binds an event at most once: one of a single variable, of a group those that the window holds.  Under
+    contiguity it ends with the first row that does not fit.
+    """
+    rows = max(model.statistics.window_rows, sum(model.statistics.rates.values()), 1.0)
+    order: Order = frozenset(model.alternative.order)
+    kinds = {variable.name: variable for variable in model.alternative.variables}
+    starts, taken, reached = 0.0, 0.0, 1.0
+    for number, name in enumerate(in_sequence(model.names, order)):
+        rate, variable = model.statistics.rate(name), kinds[name]
+        if not model.before[model.names.index(name)]:
+            starts += rate
+        fits = min(1.0, rate / rows) if model.strategy.contiguous else 1.0
+        reached *= fits if number else 1.0
+        longest = rate if variable.maximum is None else min(rate, variable.maximum)
+        again = min(longest, 1 / max(1 - fits, 1e-3)) if model.strategy.contiguous else longest
+        taken += reached * (max(1.0, again) if variable.group else 1.0)
+    starts *= model.in_sequence_share()
+    read = taken if model.strategy.contiguous else max(taken, sum(map(model.statistics.rate, model.names)))
+    return Work(starts * read, starts * taken, starts * (RUN_TRIED * read + RUN_MADE * taken))
+
+
 def automaton_work(model: CostModel) -> Work:
     """Return the work of the automaton: all runs of all states, in the order in which events arrive.
 
     An event starts no run if its window lacks what a match needs ([S] 5.2.2).
     """
+    if model.strategy is not Strategy.ANY:
+        return following_work(model)
     tried = made = 0.0
     seen, waiting = {0}, [0]
     while waiting:

@@ -19,7 +19,7 @@ from fyke.engine.input.order import partition_codes, times
 from fyke.engine.measure.clock import Clock
 from fyke.engine.measure.observe_run import RunObserver
 from fyke.engine.output.builders import RowBuilder, builder_of
-from fyke.engine.output.compressed import enumerate_batch, enumerated_schema
+from fyke.engine.output.enumerated import enumerate_batch, enumerated_schema
 from fyke.engine.output.rows import ResultBuilder
 from fyke.engine.state import State
 from fyke.plan.counting import Counting
@@ -33,6 +33,7 @@ from fyke.spark.session import arrange_workers
 
 _CHUNK_ROWS = 1 << 19
 _RESULT_ROWS = 1 << 14
+_PIECE_MATCHES = 1 << 18
 _NUMBER = "__fyke_number"
 
 
@@ -212,6 +213,8 @@ class _Walk:
                 self.seen.look(found)
                 self.clock.restart()
             if len(found.matches) or found.graphs or (found.tally is not None and found.tally.num_rows):
-                rows = self.builder.rows(found)
-                self.clock.lap("rows")
-                yield from rows.to_batches(max_chunksize=_RESULT_ROWS)
+                for piece in found.in_pieces(_PIECE_MATCHES):
+                    rows = self.builder.rows(piece)
+                    self.clock.lap("rows")
+                    yield from rows.to_batches(max_chunksize=_RESULT_ROWS)
+                    self.clock.restart()

@@ -10,22 +10,28 @@ from fyke.engine.conditions.arrays import condition_arrays
 from fyke.engine.counters import Counters
 from fyke.engine.feed import Feed
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import BINDING_BYTES, Array, Data, Runs
+from fyke.engine.kernels.arrays import Array, Data, Runs
 from fyke.engine.kernels.automaton.arena import AutomatonArena
 from fyke.engine.kernels.automaton.backtrack import run_backtrack
 from fyke.engine.kernels.automaton.breadth_first import run_automaton
+from fyke.engine.kernels.automaton.candidate_windows import COUNTED_SIZE
+from fyke.engine.kernels.automaton.dead_ends import FUTURE_SIZE
 from fyke.engine.kernels.automaton.graphs import GRAPH_SIZE, write_graphs
 from fyke.engine.kernels.automaton.match_buffer import NEVER, release_nodes
 from fyke.engine.kernels.automaton.matches import write_matches
 from fyke.engine.limits import LimitReached
 from fyke.engine.match_output import MatchOutput
 from fyke.engine.matchset import MatchSet
+from fyke.engine.meter import Meter, first_row
 from fyke.engine.output.graphs import GraphSet
-from fyke.limits import Limits
 
 _RUNS, _NODES, _BINDINGS, _LONGEST, _HEADS = 1_024, 1 << 15, 1 << 16, 64, 1 << 15
 _FOUND, _PIECE = 1 << 12, 1 << 20
 _NODE_BYTES = 8 * L.NODE_SIZE
+_FEW_STATES = 64
+_HELD = ("runs", "nodes", "saved runs", "scratch")
+_DEAD = 1 << 18
+_MOVE_STEPS, _ENTRY_BYTES = 1_000, 24  # what a transition costs to build, and a number in Python's lists
 
 
 class AutomatonCall:
@@ -36,14 +42,15 @@ class AutomatonCall:
         program: AutomatonProgram,
         ranks: dict[str, int],
         data: Data,
-        limits: Limits,
+        meter: Meter,
         *,
-        compressed: bool = False,
+        graph_bytes: int | None = None,
     ) -> None:
-        self.compressed = compressed
+        """Prepare a call; with ``graph_bytes``, what a node takes, matches leave as graphs."""
+        self.graph_bytes, self.graph_nodes = graph_bytes, 0
         self.graphs: list[GraphSet] = []
-        self.program, self.ranks, self.data, self.limits = program, ranks, data, limits
-        self.most_nodes = max(1, limits.buffer_bytes // _NODE_BYTES)
+        self.program, self.ranks, self.data, self.meter = program, ranks, data, meter
+        meter.release(*_HELD)
         self.cursor = np.zeros(L.CURSOR_SIZE, np.int64)
         self.counters = Counters()
         self.output = MatchOutput(1)
@@ -54,6 +61,12 @@ class AutomatonCall:
         self.cursor[L.CURSOR_COUNTED_OF] = -2
         self.loaded, self.saved, self.runs = self._rows(1), self._rows(1), self._rows(_RUNS)
         self.nodes = np.zeros((1, L.NODE_SIZE), np.int64)
+        self.seen = np.zeros(0, np.int64)
+        self.ahead = np.zeros(len(program.everything), np.int64)
+        self.counted = np.zeros((len(program.needs), COUNTED_SIZE), np.int64)
+        self.futures = np.full((_RUNS if program.search == "robust" else 1, FUTURE_SIZE), -1, np.int64)
+        dead = min(_DEAD, _power_of_two(64 * data.events.shape[1] + 64)) if program.buries else 1
+        self.dead = np.full((dead, FUTURE_SIZE), -1, np.int64)
         self._pack()
 
     def _pack(self) -> None:
@@ -68,13 +81,17 @@ class AutomatonCall:
 
     def _arena(self, segments: Array) -> AutomatonArena:
         """Return everything the kernels work on."""
-        limits = self.limits
-        bounds = np.array([limits.runs, self.most_nodes, limits.steps, limits.matches], np.int64)
+        program, limits, work = self.program, self.meter.limits, self.meter.work
+        runs, robust = len(self.runs.integers), program.search == "robust"
+        if len(self.seen) < 2 * runs:
+            self.seen = np.full(_power_of_two(2 * runs), -1, np.int64)
+        else:
+            self.seen.fill(-1)
         self.held = AutomatonArena(
-            **condition_arrays(self.program, self.code, self.constants, self.data, self.longest),
+            **condition_arrays(program, self.code, self.constants, self.data, self.longest, work),
             segments=np.ascontiguousarray(segments),
             cursor=self.cursor,
-            limits=bounds,
+            limits=np.array([limits.runs, limits.matches], np.int64),
             **self.output.arrays,
             runs_i=self.runs.integers,
             runs_f=self.runs.floats,
@@ -86,8 +103,11 @@ class AutomatonCall:
             heads=self.heads,
             path=self.path,
             branches=self.branches,
-            seen=np.full(_power_of_two(2 * len(self.runs.integers)), -1, np.int64),
-            ahead=np.zeros(len(self.program.everything), np.int64),
+            seen=self.seen,
+            ahead=self.ahead,
+            counted=self.counted,
+            futures=self.futures if robust else self.futures[:1],
+            dead=self.dead,
         )
         return self.held
 
@@ -100,6 +120,7 @@ class AutomatonCall:
         while True:
             status = self._search(arena, feed)
             arena = self._write(arena)
+            self.meter.check(self._row())
             if status == L.DONE:
                 break
             if self._provide(status):
@@ -115,31 +136,34 @@ class AutomatonCall:
 
     def _write(self, arena: AutomatonArena) -> AutomatonArena:
         """Read the matches noted so far out of the buffer; return the arena, grown where it had to be."""
-        if self.compressed:
-            self._write_graphs(arena)
+        if self.graph_bytes is not None:
+            self._write_graphs(arena, self.graph_bytes)
             return arena
         while (status := write_matches(arena)) != L.DONE:
             head = self.nodes[self.heads[self.cursor[L.CURSOR_HEAD]]]
             if status == L.LIMIT_MATCHES:
                 raise LimitReached("matches", int(head[L.NODE_EVENT]))
+            self.meter.check_clock(int(head[L.NODE_EVENT]))
             if status == L.NEED_SCRATCH:
                 self.path = np.zeros(4 * head[L.NODE_DEPTH] + 4, np.int64)
                 self.branches = np.zeros(4 * head[L.NODE_UNIONS] + 4, np.int64)
             else:
-                self.output.keep(self.cursor, self.limits.buffer_bytes)
+                self.output.keep(self.cursor, self.meter)
                 room = max(min(2 * self.output.room, _PIECE), 2 * int(head[L.NODE_DEPTH]) + 2)
                 if room > self.output.room:
                     self.output.make_room(room)
             arena = self._arena(self.segments)
         return arena
 
-    def _write_graphs(self, arena: AutomatonArena) -> None:
-        """Take the matches noted so far out of the buffer as graphs."""
+    def _write_graphs(self, arena: AutomatonArena, node_bytes: int) -> None:
+        """Take the matches noted so far out of the buffer as graphs, whose nodes take so many bytes."""
         used = int(self.cursor[L.CURSOR_NODES])
         marks, ways = np.zeros(used, np.int64), np.zeros(used, np.int64)
         while self.cursor[L.CURSOR_HEADS]:
-            noted = int(self.cursor[L.CURSOR_HEADS])
-            nodes = np.empty((max(4 * used, _FOUND), GRAPH_SIZE), np.int64)
+            noted, row = int(self.cursor[L.CURSOR_HEADS]), self._row()
+            self.meter.check_clock(row, "graphs")
+            self.meter.hold("scratch", 8 * (2 + GRAPH_SIZE) * used, row, "graphs")
+            nodes = np.empty((max(used, min(4 * used, _PIECE), _FOUND), GRAPH_SIZE), np.int64)
             lasts, rows = np.empty(noted, np.int64), np.empty((noted, 4), np.int64)
             filled = np.zeros(2, np.int64)
             count = write_graphs(arena, marks, ways, nodes, lasts, rows, filled)
@@ -150,9 +174,10 @@ class AutomatonCall:
                     rows[:, 2].copy(), rows[:, 0].copy(), rows[:, 3].copy(),
                 )
             )  # fmt: skip
-            self.output.bindings += int(filled[0]) * GRAPH_SIZE // 2
-            if self.output.bindings * BINDING_BYTES > self.limits.buffer_bytes:
-                raise LimitReached("buffer_bytes", int(rows[-1, 0]))
+            self.graph_nodes += int(filled[0])
+            self.meter.add(int(filled[0]))
+            self.meter.release("scratch")
+            self.meter.hold(self, self.graph_nodes * node_bytes, int(rows[-1, 0]), "graphs")
 
     def _load(self, before: SavedRuns) -> None:
         """Take up saved runs, sorted by partition; the program has their states from now on."""
@@ -183,19 +208,33 @@ class AutomatonCall:
         elif status == L.NEED_NODES:
             return self._grow_nodes()
         elif status == L.NEED_SAVED:
-            self.saved = self._larger(self.saved, 2 * len(self.saved.integers))
-        elif status == L.NEED_OUTPUT:
+            count = 2 * len(self.saved.integers)
+            self.meter.hold("saved runs", count * self._run_bytes(), self._row())
+            self.saved = self._larger(self.saved, count)
+        elif status in (L.NEED_OUTPUT, L.PAUSE):
             return False  # the noted matches have been written
         elif status == L.NEED_SCRATCH:
             self.longest *= 2
         else:
-            limit = {L.LIMIT_RUNS: "runs", L.LIMIT_NODES: "buffer_bytes", L.LIMIT_STEPS: "steps"}[status]
-            raise LimitReached(limit, int(self.held.segments[self.cursor[L.CURSOR_SEGMENT], 0]))
+            assert status == L.LIMIT_RUNS
+            raise LimitReached("runs", self._row())
         return True
+
+    def _row(self) -> int:
+        """Return a row of the partition that is being read."""
+        return first_row(self.segments, int(self.cursor[L.CURSOR_SEGMENT]))
+
+    def _run_bytes(self) -> int:
+        return 8 * (self.program.run_integers + self.program.run_floats)
 
     def _add_state(self, state: int) -> bool:
         """Build the transitions of a state; say whether the program had to be laid out anew."""
+        known = self.program.sizes()
         self.program.expand(state)
+        if len(self.program.state_rows) > _FEW_STATES:
+            self.meter.add(_MOVE_STEPS * (sum(self.program.sizes()) - sum(known)))
+        self.meter.hold(self.program, _ENTRY_BYTES * self.program.entries(), self._row())
+        self.meter.check(self._row())
         if self.program.add_state(state, self.code, self.packed, self.written):
             self.written = self.program.sizes()
             return False
@@ -211,7 +250,14 @@ class AutomatonCall:
     def _grow_runs(self) -> None:
         waiting = int((self.loaded.integers.shape[0]) + 2)
         old = len(self.runs.integers)
-        grown = self._larger(self.runs, min(max(2 * old, waiting), max(self.limits.runs, waiting)))
+        count = max(2 * old, waiting)
+        robust = self.program.search == "robust"
+        self.meter.hold("runs", count * (self._run_bytes() + 32 + 24 * robust), self._row())
+        grown = self._larger(self.runs, count)
+        if robust:
+            futures = np.zeros((count, FUTURE_SIZE), np.int64)
+            futures[: len(self.futures)] = self.futures
+            self.futures = futures
         # The empty run stands in the last row.
         grown.integers[-1], grown.floats[-1] = self.runs.integers[-1], self.runs.floats[-1]
         self.runs = grown
@@ -230,7 +276,8 @@ class AutomatonCall:
         )  # fmt: skip
         size = len(self.nodes)
         if kept > size // 2:
-            nodes = np.zeros((min(2 * size, max(size, self.most_nodes)), L.NODE_SIZE), np.int64)
+            self.meter.hold("nodes", 2 * size * _NODE_BYTES, self._row())
+            nodes = np.zeros((2 * size, L.NODE_SIZE), np.int64)
             nodes[:kept] = self.nodes[:kept]
             self.nodes = nodes
             return True
@@ -246,7 +293,7 @@ class AutomatonCall:
         return max(int(events[L.EVENT_END, event]) - window.length, -(2**63))
 
     def _finish(self) -> tuple[MatchSet, SavedRuns]:
-        self.output.keep(self.cursor, self.limits.buffer_bytes)
+        self.output.keep(self.cursor, self.meter)
         cursor, counters = self.cursor, self.counters
         counters.condition_evaluations = int(cursor[L.CURSOR_EVALUATIONS])
         counters.bindings_tried = int(cursor[L.CURSOR_TRIED])

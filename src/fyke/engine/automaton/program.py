@@ -52,6 +52,7 @@ class AutomatonProgram(Program):
         self.merge_rows: list[list[int]] = []
         self.state_rows: list[list[int]] = []
         self.move_rows: list[list[int]] = []
+        self.needs = self._needs()
         self.states: dict[tuple[int, int], int] = {}
         self.state_keys: list[tuple[int, int]] = []
         positive = (1 << self.positives) - 1
@@ -60,6 +61,7 @@ class AutomatonProgram(Program):
         )
         self.search = self._search()
         self.merges = self._merges()
+        self.buries = self.search == "robust" and settings.techniques.merging
         self.expand(self.state_of(0, 0))
 
     # --- states -----------------------------------------------------------------------
@@ -121,7 +123,7 @@ class AutomatonProgram(Program):
     def _merged(self, bound: int, closed: int) -> tuple[int, int]:
         """Append the values that runs of a state must agree on; return their range in the merge table."""
         first = len(self.merge_rows)
-        if not self.merges:
+        if not self.merges and not self.buries:
             return -1, -1
         rows = needed_values(
             [Bounds(v.group, v.minimum, v.maximum, self.before[k]) for k, v in enumerate(self.variables)],
@@ -209,10 +211,11 @@ class AutomatonProgram(Program):
 
     def _own_tables(self) -> list[tuple[int, list[list[int]]]]:
         """Return the tables that grow with the states, with room for more."""
-        return [
+        growing = [
             (place, [*rows, [0] * width * (_room(len(rows)) - len(rows))])
             for place, width, rows in self._growing()
         ]
+        return [(L.HEAD_NEED_TABLE, self.needs), *growing]
 
     def _growing(self) -> list[tuple[int, int, list[list[int]]]]:
         """Return the tables that grow with the states: their places in the head, widths and rows."""
@@ -223,9 +226,30 @@ class AutomatonProgram(Program):
             (L.HEAD_MERGE_TABLE, L.MERGE_SIZE, self.merge_rows),
         ]
 
+    def _needs(self) -> list[list[int]]:
+        """Return how many events a match binds of each role, and of all, where order does not tell."""
+        masks = [self._role(v, extends=False) | self._role(v, extends=True) for v in range(self.positives)]
+        everything = 0
+        for mask in masks:
+            everything |= mask
+        needs = []
+        for mask in dict.fromkeys([*masks, everything]):
+            mine = [v for v in range(self.positives) if masks[v] & mask == masks[v]]
+            apart = any(
+                not (self.before[v] >> u & 1 or self.before[u] >> v & 1) for v in mine for u in mine if u < v
+            )
+            count = sum(self.variables[v].minimum for v in mine)
+            if count > 1 and (apart or any(self.variables[v].minimum > 1 for v in mine)):
+                needs.append([mask, count])
+        return needs
+
     def sizes(self) -> list[int]:
         """Return the rows of the tables that grow."""
         return [len(rows) for _, _, rows in self._growing()]
+
+    def entries(self) -> int:
+        """Return how many numbers the tables that grow have."""
+        return sum(width * len(rows) for _, width, rows in self._growing())
 
     def add_state(self, state: int, program: Array, packed: list[int], written: list[int]) -> bool:
         """Write a new state, and the rows that came with it, into a packed program.
@@ -249,6 +273,7 @@ class AutomatonProgram(Program):
         head = super()._head()
         head[L.HEAD_STRATEGY], head[L.HEAD_MERGES] = _STRATEGY[self.settings.strategy], int(self.merges)
         head[L.HEAD_CANDIDATES], head[L.HEAD_PRUNES] = int(self._tests_windows()), int(self._prunes())
+        head[L.HEAD_NEEDS] = len(self.needs)
         head[L.HEAD_STATES] = len(self.state_rows)
         return head
 

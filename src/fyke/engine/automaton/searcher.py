@@ -25,11 +25,13 @@ from fyke.engine.kernels.arrays import NUMBER, Array
 from fyke.engine.matchset import MatchSet, concat
 from fyke.engine.measure.clock import Clock
 from fyke.engine.output.graphs import concat_graphs, share_ends
+from fyke.engine.output.size import compressed_node_bytes
 from fyke.engine.searcher import Dump, Reading
 from fyke.errors import StateError
 from fyke.language.ast import Strategy
 from fyke.plan.plan import Plan
 
+_SHARED_BYTES = 300  # of a node, while equal ones of several pieces are found
 _ARRAYS = {"states": np.int64, "integers": np.int64, "floats": np.float64, "nodes": np.int64}
 
 AutomatonMemory = tuple[SavedRuns, ...]  # the live runs, by alternative
@@ -54,7 +56,11 @@ class AutomatonSearcher:
         """Find the matches that runs complete, alternative by alternative."""
         found, runs, graphs, read_to = [], [], [], None
         for number, (program, before) in enumerate(zip(self.programs, memory, strict=True)):
-            call = AutomatonCall(program, feed.ranks, feed.data, self.plan.limits, compressed=self.compresses)
+            node = None
+            if self.compresses:
+                shares = program.search != "breadth_first"  # then what ends with one event comes in pieces
+                node = compressed_node_bytes(self.plan, feed.ordered.table) + _SHARED_BYTES * shares
+            call = AutomatonCall(program, feed.ranks, feed.data, feed.meter, graph_bytes=node)
             matches, saved = call.run(feed, before)
             read_to, graphs = call.read_to, call.graphs
             feed.counters.merge(call.counters)

@@ -8,9 +8,12 @@ from fyke.engine.kernels.conditions.arena import condition_scratch
 
 
 def condition_arrays(
-    program: Program, code: Array, constants: Array, data: Data, longest: int
+    program: Program, code: Array, constants: Array, data: Data, longest: int, work: Array
 ) -> dict[str, Array]:
-    """Return the fields of a ``ConditionArena``; ``longest`` is the most events that one match can bind."""
+    """Return the fields of a ``ConditionArena``.
+
+    ``longest`` is the most events that one match can bind, ``work`` counts what the call has done.
+    """
     scratch = condition_scratch(
         len(program.everything),
         program.compiler.depth + 1,
@@ -18,4 +21,4 @@ def condition_arrays(
         program.run_floats,
         longest,
     )
-    return {"program": code, "constants": constants, **data._asdict(), **scratch}
+    return {"program": code, "constants": constants, **data._asdict(), **scratch, "work": work}

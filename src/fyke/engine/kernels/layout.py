@@ -11,6 +11,8 @@ HEAD_VARIABLES = 0
 HEAD_STRATEGY = 1
 HEAD_WINDOW_KIND = 2  # one of the WINDOW_ codes
 HEAD_WINDOW = 3
+HEAD_NEED_TABLE = 4
+HEAD_NEEDS = 5
 HEAD_VARIABLE_TABLE = 6
 HEAD_STATE_TABLE = 7
 HEAD_TRANSITION_TABLE = 8
@@ -48,6 +50,11 @@ VAR_AFTER = 7  # bit mask of the positive variables ordered after it (used for a
 VAR_START = 8  # bit mask of the role of its first event
 VAR_SIZE = 9
 UNBOUNDED = 2**62
+
+# --- need table: how many events of any of some roles a match binds at least --------------------
+NEED_ROLES = 0
+NEED_COUNT = 1
+NEED_SIZE = 2
 
 # --- state table: a state is a downward-closed set of variables -----------------------------
 STATE_BOUND = 0  # bit mask
@@ -164,7 +171,15 @@ SEGMENT_END = 2  # where its new events end
 SEGMENT_RUNS, SEGMENT_RUNS_END = 3, 4  # the stretch of its saved runs
 
 # --- what a search may use ------------------------------------------------------------------------
-ALLOWED_RUNS, ALLOWED_NODES, ALLOWED_STEPS, ALLOWED_MATCHES = 0, 1, 2, 3
+ALLOWED_RUNS, ALLOWED_MATCHES = 0, 1
+
+# --- work: what all kernels of a call have done together, and when they stop -----------------------
+WORK_DONE = 0  # steps, each some ten nanoseconds
+WORK_PAUSE = 1  # a kernel that has done more asks the host before it goes on
+WORK_BEGIN = 2  # what had been done when the partition began
+WORK_MOST = 3  # what a partition may cost
+WORK_CUT = 4  # 1: something was given up because its partition had cost that
+WORK_SIZE = 5
 
 # --- reach: how far rows reach by order and by window -------------------------------------------
 REACH_BEFORE = 0  # every row before it is in front of this place
@@ -222,8 +237,8 @@ NEED_NODES = 3
 NEED_OUTPUT = 4
 NEED_SAVED = 5
 LIMIT_RUNS = 6
-LIMIT_NODES = 7
-LIMIT_STEPS = 8
+
+PAUSE = 8  # the host looks at clock and limits, and calls again
 NEED_SCRATCH = 9
 LIMIT_MATCHES = 10
 

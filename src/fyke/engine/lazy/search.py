@@ -22,13 +22,14 @@ from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.lazy.arena import LazyArena
 from fyke.engine.kernels.lazy.search import run_lazy, run_lazy_counting
 from fyke.engine.kernels.lazy.subsets import BLOCKS
-from fyke.engine.kernels.selection.absence import FRAME_SIZE
+from fyke.engine.kernels.selection.absence import FRAME_SIZE, PLACE_SIZE
 from fyke.engine.lazy.steps import LazyCompiler, Step, share
 from fyke.engine.lazy.tables import Indexes, PlanTables
 from fyke.engine.lazy.tally import TallyArrays
-from fyke.engine.limits import LimitReached
+from fyke.engine.limits import LimitReached, Part
 from fyke.engine.match_output import MatchOutput
 from fyke.engine.matchset import MatchSet
+from fyke.engine.meter import first_row
 from fyke.engine.window import kernel_window
 from fyke.errors import CountTooLargeError
 from fyke.logical.normal_form import Alternative
@@ -126,7 +127,7 @@ class LazyCall:
     def __init__(
         self, search: LazySearch, feed: Feed, shared: dict[str, Array], most_comparisons: int
     ) -> None:
-        self.program, self.limits = search.compiler.program, search.plan.limits
+        self.program, self.meter = search.compiler.program, feed.meter
         self.feed, self.data, self.shared = feed, feed.data, shared
         self.segments = np.ascontiguousarray(feed.segments)
         self.code, self.constants = self.program.pack(feed.ranks)
@@ -140,7 +141,9 @@ class LazyCall:
         self._make_subsets(1 if not shared["plan"][Z.PLAN_SUBSETS] else _LEVELS)
         self.interval_width = most_comparisons * Z.INTERVAL_SIZE
         self.longest = len(self.program.everything) + _LEVELS
-        self.conditions = condition_arrays(self.program, self.code, self.constants, feed.data, self.longest)
+        self.conditions = condition_arrays(
+            self.program, self.code, self.constants, feed.data, self.longest, feed.meter.work
+        )
         self._make_levels()
         self.output = MatchOutput(_BINDINGS, alternatives=True)
         programs = [search.compiler.programs[number] for number in search.compiler.beside]
@@ -170,13 +173,17 @@ class LazyCall:
         return {
             "added": np.empty((most, 2), np.int64),
             "frames": np.empty((most, FRAME_SIZE), np.int64),
-            "budget": np.full(1, self.limits.steps, np.int64),
+            "place": np.zeros(PLACE_SIZE, np.int64),
+            "looked": np.zeros(1, np.int64),
         }
 
     def _arenas_beside(self, programs: Sequence[Program], ranks: dict[str, int], longest: int) -> Arenas:
         """Return the arenas of the programs with absences of several events."""
         packed = [(each, *each.pack(ranks)) for each in programs]
-        return Arenas([ConditionArena(**condition_arrays(*each, self.data, longest)) for each in packed])
+        work = self.meter.work
+        return Arenas(
+            [ConditionArena(**condition_arrays(*each, self.data, longest, work)) for each in packed]
+        )
 
     def _begin_accumulators(self) -> None:
         """Empty the accumulators at the bottom of the stack: there is no least and no greatest value yet."""
@@ -194,7 +201,6 @@ class LazyCall:
             beside=self.beside,
             segments=self.segments,
             cursor=self.cursor,
-            limits=np.array([0, 0, self.limits.steps], np.int64),
             prefix=np.zeros(2 * self.longest, np.int64),
             levels=self.levels,
             intervals=self.intervals,
@@ -219,10 +225,11 @@ class LazyCall:
                 arena.update(**self.output.arrays)  # the chunk may have taken them along
             if self.cursor[Z.SEEK_WIDE]:
                 raise CountTooLargeError()
+            self._check("counting" if subsets else "search")
             if status == L.DONE:
                 return
-            if status == L.LIMIT_STEPS:
-                raise LimitReached("steps", int(self.segments[self.cursor[L.CURSOR_SEGMENT], 0]))
+            if status == L.PAUSE:
+                continue
             if status == L.NEED_SCRATCH:
                 self._grow()
                 arena = self._arena()
@@ -230,10 +237,20 @@ class LazyCall:
                 self.output.make_room(2 * self.longest)
                 arena.update(**self.output.arrays)
 
+    def _check(self, part: Part) -> None:
+        """Raise the limits on work and on the stack, if they are reached."""
+        row = first_row(self.segments, int(self.cursor[L.CURSOR_SEGMENT]))
+        self.meter.check(row, part)
+        if int(self.cursor[Z.SEEK_DEEPEST]) > self.meter.limits.runs:
+            raise LimitReached("runs", row)
+
     def _grow(self) -> None:
         needed = int(self.cursor[L.CURSOR_DETAIL])
+        row = first_row(self.segments, int(self.cursor[L.CURSOR_SEGMENT]))
         if needed:
             self.cursor[L.CURSOR_DETAIL] = 0
+            width = len(self.subset_i) + len(self.subset_f)
+            self.meter.hold("subsets", 16 * needed * width, row, "counting")
             totals = self.subset_i[:, 0].copy(), self.subset_f[:, 0].copy()
             self._make_subsets(2 * needed)
             self.subset_i[:, 0], self.subset_f[:, 0] = totals

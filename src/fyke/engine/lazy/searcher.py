@@ -5,17 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from fyke.engine.compiled import CompiledQuery
 from fyke.engine.conditions.program import Program
 from fyke.engine.feed import Feed
 from fyke.engine.kernels import layout as L
-from fyke.engine.kernels.arrays import BINDING_BYTES, Array
 from fyke.engine.lazy.search import LazyCall, LazySearch
 from fyke.engine.lazy.tally import Tally
-from fyke.engine.limits import LimitReached
+from fyke.engine.match_output import PartitionCounts, matches_bytes
 from fyke.engine.matchset import MatchSet, concat
 from fyke.engine.measure.clock import Clock
 from fyke.engine.searcher import Reading, RemembersNothing
@@ -45,12 +43,13 @@ class LazySearcher(RemembersNothing):
         """Find the matches whose last event is new; if they are only tallied, return the tally."""
         values = None if self.tally is None else self.tally.arrays(feed.ordered.table)
         call = self.search.call(feed, values)
-        found, bindings = [], 0
+        found, bindings, matches = [], 0, 0
         for chunk in self._counted(call, feed):
             found.append(chunk)
             bindings += len(chunk.positions)
-            if bindings * BINDING_BYTES > self.limits.buffer_bytes:
-                raise LimitReached("buffer_bytes", int(chunk.positions[-1]))
+            matches += len(chunk)
+            size, row = matches_bytes(bindings, matches), int(chunk.positions[-1])
+            feed.meter.hold("matches", size, row, "matches")
         if self.tally is None or values is None:
             return Reading(concat(found), memory)
         feed.counters.matches = int(call.counts.sum())
@@ -67,22 +66,9 @@ class LazySearcher(RemembersNothing):
 
         Matches that are only tallied are not kept, so their number has no limit.
         """
-        partition, count = -1, 0
+        counted = PartitionCounts(feed.data.events[L.EVENT_SEGMENT], self.limits.matches)
         for chunk in call.chunks():
-            for code, number in _by_partition(chunk, feed.data.events[L.EVENT_SEGMENT]):
-                count = number + (count if code == partition else 0)
-                partition = code
-                if count > self.limits.matches and not self.tallied:
-                    raise LimitReached("matches", int(chunk.positions[-1]))
+            if not self.tallied:
+                counted.add(chunk)
             yield chunk
         feed.counters.merge(call.counters())
-
-
-def _by_partition(chunk: MatchSet, codes: Array) -> Iterator[tuple[int, int]]:
-    """Yield each partition in a chunk, and how many matches it has there."""
-    first, last = (int(codes[chunk.positions[chunk.offsets[m]]]) for m in (0, -2))
-    if first == last:
-        yield first, len(chunk)
-        return
-    found, numbers = np.unique(codes[chunk.first], return_counts=True)
-    yield from zip(found.tolist(), numbers.tolist(), strict=True)

@@ -15,11 +15,12 @@ from fyke.engine.kernels.selection.absence import (
     CURSOR_NEEDED,
     CURSOR_SIZE,
     FRAME_SIZE,
+    PLACE_SIZE,
     filter_absences,
 )
 from fyke.engine.kernels.selection.arena import AbsenceArena
-from fyke.engine.limits import LimitReached
 from fyke.engine.matchset import MatchSet
+from fyke.engine.meter import Meter
 
 _STACK = 64
 
@@ -32,25 +33,24 @@ def absences_left(program: Program, early: Collection[int]) -> Array:
 
 def without_absent(
     program: Program, absences: Array, matches: MatchSet, segments: Array, data: Data, ranks: dict[str, int],
-    steps: int,
+    meter: Meter,
 ) -> Array:  # fmt: skip
     """Say which matches no absence rules out; variables are numbered as in the program.
 
     Raises
     ------
     LimitReached
-        If the search of a partition has looked at more rows than ``steps``.
+        If the search of a partition costs more than it may.
     """
     segment_of = np.searchsorted(segments[:, 0], matches.first, side="right") - 1
     code, constants = program.pack(ranks)
     keep, cursor = np.ones(len(matches), np.uint8), np.zeros(CURSOR_SIZE, np.int64)
-    budget = np.full(1, steps, np.int64)
     ordered = _by_frequency(absences, program, data)
     size, status = _STACK, L.NEED_SCRATCH
     while status == L.NEED_SCRATCH:
         size = max(size, 2 * int(cursor[CURSOR_NEEDED]))
         arena = AbsenceArena(
-            **condition_arrays(program, code, constants, data, size),
+            **condition_arrays(program, code, constants, data, size, meter.work),
             positions=matches.positions,
             variables=matches.variables,
             offsets=matches.offsets,
@@ -60,12 +60,15 @@ def without_absent(
             keep=keep,
             bound=np.empty((size, 2), np.int64),
             frames=np.empty((size, FRAME_SIZE), np.int64),
-            budget=budget,
+            place=np.zeros(PLACE_SIZE, np.int64),
+            looked=np.zeros(1, np.int64),
             cursor=cursor,
         )
-        status = filter_absences(arena, steps)
-    if status == L.LIMIT_STEPS:
-        raise LimitReached("steps", int(segments[segment_of[cursor[CURSOR_MATCH]], 0]))
+        status = L.PAUSE
+        while status == L.PAUSE:
+            status = filter_absences(arena)
+            match = min(int(cursor[CURSOR_MATCH]), len(matches) - 1)
+            meter.check(int(segments[segment_of[match], 0]), "absence")
     return keep.astype(bool)
 
 

@@ -16,13 +16,15 @@ from fyke.engine.selection.robust import robust_matches
 from fyke.engine.selection.union import repeated_matches
 from fyke.language.ast import Strategy
 
+_ROBUST_BYTES = 80  # of a match, while robust ones are chosen from all
+
 
 class Chooser:
     """Chooses among the matches that a searcher has found."""
 
     def __init__(self, compiled: CompiledQuery, searcher: Searcher) -> None:
         plan = compiled.plan
-        self.programs, self.steps = searcher.programs, plan.limits.steps
+        self.programs = searcher.programs
         by_search = plan.techniques.robust == "backtracking"  # the search itself selects them
         self.picks_robust = plan.strategy is Strategy.ROBUST and not by_search
         self.left = [
@@ -55,11 +57,16 @@ class Chooser:
 
     def _chosen(self, number: int, matches: MatchSet, feed: Feed) -> Array:
         """Say which matches of an alternative are reported."""
-        chosen = robust_matches(matches) if self.picks_robust else np.ones(len(matches), bool)
+        if self.picks_robust:
+            feed.meter.hold("robust", _ROBUST_BYTES * len(matches), int(matches.positions[0]), "matches")
+            chosen = robust_matches(matches)
+            feed.meter.release("robust")
+        else:
+            chosen = np.ones(len(matches), bool)
         if len(self.left[number]):
             own = replace(matches, variables=self.local[number][matches.variables])
             chosen &= without_absent(
                 self.programs[number], self.left[number], own, feed.segments, feed.data, feed.ranks,
-                self.steps,
+                feed.meter,
             )  # fmt: skip
         return chosen

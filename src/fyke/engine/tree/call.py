@@ -14,10 +14,10 @@ from fyke.engine.kernels.tree import layout as T
 from fyke.engine.kernels.tree.arena import TreeArena
 from fyke.engine.kernels.tree.join import run_tree
 from fyke.engine.limits import LimitReached
-from fyke.engine.match_output import MatchOutput
+from fyke.engine.match_output import MatchOutput, PartitionCounts
 from fyke.engine.matchset import MatchSet
+from fyke.engine.meter import Meter, first_row
 from fyke.engine.tree.tables import TreeTables
-from fyke.limits import Limits
 from fyke.plan.search import PAIR, ROW
 
 _ROWS, _BINDINGS, _LONGEST = 256, 1 << 16, 64
@@ -33,12 +33,13 @@ class TreeCall:
         data: Data,
         ranks: dict[str, int],
         reach: Array,
-        limits: Limits,
+        meter: Meter,
+        counted: PartitionCounts,
         rows: int = _ROWS,
     ) -> None:
         self.program: Program = tables.program
         self.candidates: Candidates = tables.candidates
-        self.data, self.reach, self.limits = data, reach, limits
+        self.data, self.reach, self.meter = data, reach, meter
         self.segments = np.ascontiguousarray(segments)
         self.code, self.constants = self.program.pack(ranks)
         self.tree = tables.pack()
@@ -51,6 +52,8 @@ class TreeCall:
         self.buffers = np.zeros((len(self.widths), T.BUFFER_SIZE), np.int64)
         self.longest = _LONGEST * max(1, self.program.positives)
         self.output = MatchOutput(_BINDINGS)
+        self.counted = counted
+        meter.release("rows")
         self.done = False
         self._lay_out([rows] * len(self.widths))
         self.arena = self._arena()
@@ -79,11 +82,12 @@ class TreeCall:
     def _arena(self) -> TreeArena:
         """Return everything the kernel works on."""
         return TreeArena(
-            **condition_arrays(self.program, self.code, self.constants, self.data, 2 * self.longest),
+            **condition_arrays(
+                self.program, self.code, self.constants, self.data, 2 * self.longest, self.meter.work
+            ),
             **self.output.arrays,
             segments=self.segments,
             cursor=self.cursor,
-            limits=np.array([0, 0, self.limits.steps], np.int64),
             tree=self.tree,
             candidates=self.candidates.positions,
             ranks=self.candidates.ranks,
@@ -101,18 +105,28 @@ class TreeCall:
         while True:
             status = int(run_tree(self.arena))
             self._drain()
+            self._check()
             self.done = status == L.DONE
-            if self.done or status == T.PAUSE:
+            if self.done or status in (T.LOOK, L.PAUSE):
                 self.arena.update(**self.output.arrays)  # matches may have taken them along
+                if status == L.PAUSE:
+                    continue
                 return self.done
             self._provide(status)
             self.arena = self._arena()
 
+    def _row(self) -> int:
+        """Return a row of the partition that is being read."""
+        return first_row(self.segments, int(self.cursor[L.CURSOR_SEGMENT]))
+
+    def _check(self) -> None:
+        """Raise the limits on work and on rows, if they are reached."""
+        self.meter.check(self._row())
+        if int(self.cursor[T.AT_PEAK]) > self.meter.limits.runs:
+            raise LimitReached("runs", self._row())
+
     def _provide(self, status: int) -> None:
-        """Give the kernel what it asks for, or raise the limit it has reached."""
-        row = int(self.segments[self.cursor[L.CURSOR_SEGMENT], 0])
-        if status == L.LIMIT_STEPS:
-            raise LimitReached("steps", row)
+        """Give the kernel what it asks for, if there is enough memory."""
         if status == L.NEED_SCRATCH:
             self.longest *= 2
         elif status == L.NEED_OUTPUT:
@@ -121,17 +135,16 @@ class TreeCall:
         else:
             capacities = self.buffers[:, T.BUFFER_CAPACITY].tolist()
             capacities[int(self.cursor[L.CURSOR_DETAIL])] *= 2
-            if int(self.cursor[T.AT_LIVE]) >= self.limits.runs:
-                raise LimitReached("runs", row)
-            if 8 * int(np.dot(capacities, self.widths)) > self.limits.buffer_bytes:
-                raise LimitReached("buffer_bytes", row)
+            size = 8 * int(np.dot(capacities, [width + 1 for width in self.widths]))
+            self.meter.hold("rows", size, self._row())
             self._lay_out(capacities)
 
     def _drain(self) -> None:
         """Take the matches written so far out of the kernel's arrays."""
-        self.output.keep(self.cursor, self.limits.buffer_bytes)
-        if self.output.matches > self.limits.matches:
-            raise LimitReached("matches", int(self.output.pieces[-1].positions[-1]))
+        before = len(self.output.pieces)
+        self.output.keep(self.cursor, self.meter)
+        for piece in self.output.pieces[before:]:
+            self.counted.add(piece)
 
     def work(self) -> float:
         """Return the work done so far in the unit of the planner, from pairs looked at and rows made."""

@@ -25,9 +25,11 @@ from fyke.engine.feed import Feed
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import NUMBER, Array, Data
 from fyke.engine.kernels.tree import layout as T
+from fyke.engine.match_output import PartitionCounts
 from fyke.engine.matchset import MatchSet, concat
 from fyke.engine.measure.clock import Clock
 from fyke.engine.measure.selectivity import Sample, draw_selectivities, in_windows
+from fyke.engine.meter import Meter
 from fyke.engine.searcher import Dump, Reading, RemembersNoRows
 from fyke.engine.tree.call import TreeCall
 from fyke.engine.tree.tables import TreeOptions, TreeTables
@@ -56,6 +58,7 @@ class _Input:
     candidates: Candidates
     reach: Array
     keys: Keys
+    meter: Meter
     chunk: int
 
 
@@ -96,7 +99,7 @@ class TreeSearcher(RemembersNoRows):
         points = self.plan.schema.points
         reach = reach_of_read_rows(feed.data, feed.segments, *kernel_window(window), points=points)
         candidates, chunk = find_candidates(feed.data, roles), self._chunk(feed, reach)
-        given = _Input(feed.data, feed.ranks, candidates, reach, Keys(candidates), chunk)
+        given = _Input(feed.data, feed.ranks, candidates, reach, Keys(candidates), feed.meter, chunk)
         found, after = [], []
         decided: dict[str, tuple[int, int]] = {}
         for number, program in enumerate(self.programs):
@@ -161,7 +164,8 @@ class TreeSearcher(RemembersNoRows):
         """Read all segments, with one tree after another; also return how often conditions were decided."""
         clock.lap("search")
         trees = self._begin(number, feed.segments, given) if memory is None else replace(memory)
-        call, found = self._call(number, trees, feed.segments, given), []
+        counted = PartitionCounts(feed.data.events[L.EVENT_SEGMENT], self.plan.limits.matches)
+        call, found = self._call(number, trees, feed.segments, given, counted), []
         decided: dict[str, tuple[int, int]] = {}
         seen, work = np.zeros_like(call.observed), 0.0
         clock.lap("plan")
@@ -173,7 +177,7 @@ class TreeSearcher(RemembersNoRows):
                 feed.counters.replans += 1
                 self._finish(number, call, feed.counters, decided)
                 found.append(call.result())
-                call = self._call(number, trees, call.left(), given, call.room())
+                call = self._call(number, trees, call.left(), given, counted, call.room())
                 seen, work = np.zeros_like(call.observed), 0.0
             else:
                 seen, work = call.observed.copy(), call.work()
@@ -280,8 +284,9 @@ class TreeSearcher(RemembersNoRows):
         return first or half.exceeded(then, seen)
 
     def _call(
-        self, number: int, trees: TreeMemory, segments: Array, given: _Input, rows: int = _ROWS
-    ) -> TreeCall:
+        self, number: int, trees: TreeMemory, segments: Array, given: _Input, counted: PartitionCounts,
+        rows: int = _ROWS,
+    ) -> TreeCall:  # fmt: skip
         techniques = self.plan.techniques
         options = TreeOptions(
             techniques.propagation == "pull",
@@ -300,7 +305,8 @@ class TreeSearcher(RemembersNoRows):
             given.keys,
             options,
         )
-        return TreeCall(tables, segments, given.data, given.ranks, given.reach, self.plan.limits, rows)
+        arrays = (given.data, given.ranks, given.reach)
+        return TreeCall(tables, segments, *arrays, given.meter, counted, rows)
 
     def _passed_down(self, number: int, trees: TreeMemory) -> str | None:
         """Return the variable to which conditions with the triggering event are passed down, if any."""

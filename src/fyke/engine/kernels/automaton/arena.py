@@ -9,11 +9,14 @@ from fyke.engine.kernels.output.arena import SearchArena
 class AutomatonArena(SearchArena):
     """Runs are a row of integers and a row of floats each; ``nodes`` (``layout.NODE_*``) are their bindings.
 
+    ``limits`` say what may be used (``layout.ALLOWED_*``).
     ``loaded`` runs came with the state, ``saved`` ones go into it.  Matches are noted in ``heads``.  The rest
     is scratch: the ``path`` of one match and the ``branches`` put off, the runs ``seen`` by hash, the events
-    ``ahead`` for each variable.
+    ``ahead`` for each variable, how many are ``counted`` of each kind; of a robust search the ``futures`` of
+    runs, and those that are ``dead``.
     """
 
+    limits: Integers
     runs_i: IntegerRows
     runs_f: FloatRows
     nodes: IntegerRows
@@ -26,3 +29,6 @@ class AutomatonArena(SearchArena):
     branches: Integers
     seen: Integers
     ahead: Integers
+    counted: IntegerRows
+    futures: IntegerRows
+    dead: IntegerRows

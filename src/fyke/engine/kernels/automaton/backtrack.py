@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.automaton.arena import AutomatonArena
+from fyke.engine.kernels.automaton.dead_ends import bury, drop_dead
 from fyke.engine.kernels.automaton.runs import (
     expired,
     is_contiguous,
@@ -47,11 +48,13 @@ def next_relevant(w, run, event, end):
     if is_contiguous(w):
         return event
     roles = w.program[w.program[L.HEAD_STATE_TABLE] + run[L.RUN_STATE] * L.STATE_SIZE + L.STATE_ROLES]
+    begin = event
     while event < end and not w.events[L.EVENT_ROLES, event] & roles:
         if out_of_time(w, run[L.RUN_START], w.events[L.EVENT_END, event]):
-            return event
+            break
         note_read(w, event)
         event += 1
+    w.work[L.WORK_DONE] += (event - begin) >> 2
     return event
 
 
@@ -132,7 +135,8 @@ def finish_tree(w, end):
 
     [S] 6.3: a run goes back to an event it took, and passes over it, only if nothing that came of it
     was a match.  The stack with its links to parents is the path of the execution tree that is still
-    open; a run whose children found a match is done.
+    open; a run whose children found a match is done.  Of runs with one future that comes to nothing one
+    is followed.
     """
     while w.cursor[L.CURSOR_LIVE] > 0:
         r = w.cursor[L.CURSOR_LIVE] - 1
@@ -147,6 +151,7 @@ def finish_tree(w, end):
         event = next_relevant(w, run, run[L.RUN_MARK], end)
         run[L.RUN_MARK] = event
         if event >= end or expired(w, run, event):
+            bury(w, r)
             w.cursor[L.CURSOR_LIVE] = r
             continue
         status = room(w, run[L.RUN_STATE], run[L.RUN_NODE])
@@ -158,18 +163,21 @@ def finish_tree(w, end):
         read_event(w, r, event)
         if w.cursor[L.CURSOR_HEADS] > noted:
             run[L.RUN_PARENT] |= 1
+        drop_dead(w, r + 1, event + 1)
         push_children(w, r, r + 1, event)
     return L.DONE
 
 
 @jit
-def start_at(w, event, end, flush):
+def start_at(w, event, end, flush, robust):
     """Start the runs of an event; return DONE, or what is missing."""
     w.cursor[L.CURSOR_BEFORE] = 0
     noted = w.cursor[L.CURSOR_HEADS]
     status = start_run(w, event, end, flush)
     if w.cursor[L.CURSOR_HEADS] > noted:
         note_end(w, event)
+    if robust:
+        drop_dead(w, 0, event + 1)
     push_children(w, -1, 0, event)
     return status
 
@@ -222,11 +230,13 @@ def read_starts(w, flush, now, robust):
                 break
             if beyond_best(w, event):
                 w.cursor[L.CURSOR_MATCHED] = 0
-            status = start_at(w, event, end, flush)
+            status = start_at(w, event, end, flush, robust)
             if status != L.DONE:
                 return status
             note_read(w, event)
             w.cursor[L.CURSOR_EVENT] = event + 1
+        if w.cursor[L.CURSOR_PEAK] > w.limits[L.ALLOWED_RUNS]:
+            return L.LIMIT_RUNS
         w.segments[segment, L.SEGMENT_NEW] = w.cursor[L.CURSOR_EVENT]
         leave_segment(w, segment, flush)
     return L.DONE

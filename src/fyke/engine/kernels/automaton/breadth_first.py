@@ -77,6 +77,8 @@ def pass_through(w, event, end, flush):
     if w.program[L.HEAD_PRUNES] and w.cursor[L.CURSOR_RUN] == 0:
         separate_matches(w, event)
     before = w.cursor[L.CURSOR_BEFORE]
+    if w.cursor[L.CURSOR_RUN] == 0:
+        w.work[L.WORK_DONE] += before >> 2  # those that the event does not concern cost little
     integers, states = w.runs_i, w.program[L.HEAD_STATE_TABLE]
     r = w.cursor[L.CURSOR_RUN]
     while r < before:
@@ -174,6 +176,8 @@ def read_segments(w, flush, now):
         status = end_segment(w, flush, now, w.segments[segment, L.SEGMENT_END] - 1)
         if status != L.DONE:
             return status
+        if w.cursor[L.CURSOR_PEAK] > w.limits[L.ALLOWED_RUNS]:
+            return L.LIMIT_RUNS
         leave_segment(w, segment, flush)
     return L.DONE
 

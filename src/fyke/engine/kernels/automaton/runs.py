@@ -13,6 +13,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.conditions.elements import accumulate, holds_on_elements, reset_accumulators
 from fyke.engine.kernels.conditions.order import follows, span_fits
 from fyke.engine.kernels.conditions.predicate import evaluate
+from fyke.engine.kernels.conditions.work import is_due
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.rows import copy_row
 
@@ -170,6 +171,8 @@ def checks_hold(w, first, last, run, floats, node, variable, event):
 def every_holds(w, condition, node, variable, event):
     """Decide a condition over all elements of a run."""
     gather(w, node, variable, event)
+    if node >= 0:
+        w.work[L.WORK_DONE] += w.nodes[node, L.NODE_DEPTH] + w.nodes[node, L.NODE_UNIONS]
     return holds_on_elements(w, condition, w.program[L.HEAD_VARIABLES])
 
 
@@ -281,6 +284,7 @@ def try_move(w, run, floats, move, event):
             satisfied = checks_hold(w, first, last, new, new_floats, node, v, event)
     if satisfied:
         add_node(w, event, v, node, age_of(w, new))
+        w.work[L.WORK_DONE] += 2 + (len(new) >> 4)
         w.cursor[L.CURSOR_CREATED] += 1
         finish_move(w, new, new_floats)
     at = L.RUN_VARIABLES + v * L.RUN_VARIABLE_SIZE
@@ -341,25 +345,28 @@ def read_event(w, r, event):
 
 @jit
 def room(w, state, node):
-    """Return DONE if one more run can read an event, else what is missing."""
+    """Return DONE, and count the work, if one more run can read an event, else what is missing."""
     row = w.program[L.HEAD_STATE_TABLE] + state * L.STATE_SIZE
     if not w.program[row + L.STATE_EXPANDED]:
         w.cursor[L.CURSOR_DETAIL] = state
         return L.NEED_STATE
     moves = w.program[row + L.STATE_TRANSITIONS_END] - w.program[row + L.STATE_TRANSITIONS]
     if w.cursor[L.CURSOR_LIVE] + moves + 2 > len(w.runs_i):
-        return L.NEED_RUNS if len(w.runs_i) < w.limits[L.ALLOWED_RUNS] else L.LIMIT_RUNS
+        return L.NEED_RUNS
+    if w.cursor[L.CURSOR_PEAK] > w.limits[L.ALLOWED_RUNS]:
+        return L.LIMIT_RUNS
     # A node for each binding, and one for each new run that is merged into another.
     fresh = w.cursor[L.CURSOR_LIVE] - w.cursor[L.CURSOR_BEFORE] + moves + 1
     if w.cursor[L.CURSOR_NODES] + moves + 1 + fresh > len(w.nodes):
-        return L.NEED_NODES if len(w.nodes) < w.limits[L.ALLOWED_NODES] else L.LIMIT_NODES
+        return L.NEED_NODES
     if w.cursor[L.CURSOR_HEADS] + moves + 1 > len(w.heads):
         return L.NEED_OUTPUT
     length = w.nodes[node, L.NODE_DEPTH] + 2 if node >= 0 else 2
     if length > len(w.elements):
         return L.NEED_SCRATCH
-    if w.cursor[L.CURSOR_STEPS] > w.limits[L.ALLOWED_STEPS]:
-        return L.LIMIT_STEPS
+    if is_due(w):
+        return L.PAUSE
+    w.work[L.WORK_DONE] += moves + 1
     return L.DONE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.automaton.candidate_windows import admits_match, look_from
 from fyke.engine.kernels.automaton.runs import oldest_fitting, read_event, room
+from fyke.engine.kernels.conditions.work import begin_work
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.rows import copy_row
 
@@ -12,6 +13,7 @@ from fyke.engine.kernels.rows import copy_row
 @jit
 def take_up_runs(w, segment):
     """Begin with a partition: its saved runs are alive, its first new event is the next to be read."""
+    begin_work(w)
     first = w.segments[segment, L.SEGMENT_NEW]
     w.cursor[L.CURSOR_EVENT] = first
     w.cursor[L.CURSOR_MATCHED] = 0

@@ -16,7 +16,8 @@ class ConditionArena(Arena):
     ``cols_f`` a row per derived column, with ``valid_*`` beside them; list columns are offsets in ``lists``
     into ``values``; ``addresses`` are those of user functions.  Then, the positions in the ``slots`` of
     each variable and the ``lengths`` of groups; the stack of a condition; the elements of one substitution
-    by variable, accumulators before and after an element; slots and lengths put aside.
+    by variable, accumulators before and after an element; slots and lengths put aside.  ``work`` is what the
+    call has done (``layout.WORK_*``).
     """
 
     program: Integers
@@ -44,6 +45,7 @@ class ConditionArena(Arena):
     after_f: Floats
     kept_slots: Integers
     kept_lengths: Integers
+    work: Integers
 
 
 def condition_scratch(

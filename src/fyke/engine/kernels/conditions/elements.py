@@ -9,6 +9,7 @@ from __future__ import annotations
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.conditions.arena import ConditionArena
 from fyke.engine.kernels.conditions.predicate import SMALLEST, compare_floats, evaluate, sum_overflows
+from fyke.engine.kernels.conditions.work import is_spent
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.rows import copy_row
 
@@ -92,6 +93,7 @@ def describe(w: ConditionArena, variables):
 
     ``w.elements`` holds them variable by variable, from ``w.bounds[v]`` to ``w.bounds[v + 1]``.
     """
+    w.work[L.WORK_DONE] += w.bounds[variables]
     for v in range(variables):
         first, last = w.bounds[v], w.bounds[v + 1]
         w.lengths[v] = last - first
@@ -109,7 +111,7 @@ def describe(w: ConditionArena, variables):
 def holds_for_every(w: ConditionArena, condition):
     """Say whether a condition is true for every combination of elements of the groups it ranges over.
 
-    :func:`describe` must have been called for the same elements.
+    :func:`describe` must have been called for the same elements.  A search that is spent says no.
     """
     row = w.program[L.HEAD_CONDITION_TABLE] + condition * L.CONDITION_SIZE
     first = w.program[L.HEAD_EACH_TABLE] + w.program[row + L.CONDITION_EACH] * L.EACH_SIZE
@@ -118,7 +120,8 @@ def holds_for_every(w: ConditionArena, condition):
         v = w.program[first + g * L.EACH_SIZE + L.EACH_VARIABLE]
         if not begin_range(w, first, g, v):
             return True
-    while True:
+    while not is_spent(w):
+        w.work[L.WORK_DONE] += 1
         if evaluate(w, condition, w.before_i, w.before_f, w.after_i, w.after_f) != L.TRUE:
             return False
         g = groups - 1
@@ -135,6 +138,7 @@ def holds_for_every(w: ConditionArena, condition):
             g -= 1
         if g < 0:
             return True
+    return False
 
 
 @jit

@@ -55,6 +55,7 @@ def correlation(w: ConditionArena, first, second, x, y):
     if n != b_end - b or n < 2:
         return 0.0, 1
     mean_x, mean_y = 0.0, 0.0
+    w.work[L.WORK_DONE] += n >> 3
     for i in range(n):
         mean_x += w.values[a + i]
         mean_y += w.values[b + i]
@@ -221,6 +222,7 @@ def evaluate(w: ConditionArena, condition, before_i, before_f, after_i, after_f)
     at = w.program[L.HEAD_CODE] + w.program[row + L.CONDITION_CODE] * L.INSTRUCTION_SIZE
     end = w.program[L.HEAD_CODE] + w.program[row + L.CONDITION_CODE_END] * L.INSTRUCTION_SIZE
     sp = 0
+    w.work[L.WORK_DONE] += 1 + ((end - at) >> 4)
     while at < end:
         op = w.program[at]
         a, b = w.program[at + 1], w.program[at + 2]

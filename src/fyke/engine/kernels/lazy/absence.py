@@ -11,6 +11,7 @@ import numpy as np
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.conditions.keys import compares
+from fyke.engine.kernels.conditions.work import is_spent
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.lazy.bind import narrow, tests_hold
@@ -85,6 +86,7 @@ def single_absences_hold(w, level, row):
         role = w.plan[absence + Z.SINGLE_ABSENCE_ROLE]
         for candidate in range(w.ranks[role, low], w.ranks[role, high]):
             w.cursor[Z.SEEK_MEMORY] += 1
+            w.work[L.WORK_DONE] += 1
             position = w.candidates[w.plan[absence + Z.SINGLE_ABSENCE_CANDIDATES] + candidate]
             if is_there(w, level, absence, candidate, position):
                 return False
@@ -96,7 +98,7 @@ def are_there(w, level, joint):
     """Say whether the bound events leave what an absence of several events forbids.
 
     Its events lie between bound ones, so only rows between the first and the last of these are looked
-    at.  A search that has used up its budget says yes; the caller stops then.
+    at.  A search that has cost all it may says yes; the host then raises the limit.
     """
     steps, numbers = w.plan[Z.PLAN_STEPS], w.plan[Z.PLAN_LIST] + w.plan[joint + Z.JOINT_ABSENCE_NUMBERS]
     first = last = w.levels[level, Z.POSITION]
@@ -109,10 +111,10 @@ def are_there(w, level, joint):
     absence = w.plan[joint + Z.JOINT_ABSENCE_ROW]
     whole = (first + 1, last)
     rows = between(own, absence, w.added, level + 1, first + 1, last)
-    left = w.budget[0]
-    there = can_add(own, absence, rows, whole, w.added, level + 1, w.frames, w.budget)
-    w.cursor[Z.SEEK_MEMORY] += left - w.budget[0]
-    return there or w.budget[0] < 0
+    w.looked[0] = 0
+    there = can_add(own, absence, rows, whole, w.added, level + 1, w.frames, w.looked, w.place, False)
+    w.cursor[Z.SEEK_MEMORY] += w.looked[0]
+    return there or is_spent(w)
 
 
 @jit

@@ -20,7 +20,8 @@ class LazyArena(SearchArena):
 
     Counting has numbers of matches by segment, ``subset`` states of groups, the ``values`` of attributes and
     what they come to (``tally``).  An absence of several events is searched for in an arena ``beside``, with
-    a stack of bound and ``added`` events, ``frames``, and a ``budget`` of rows.
+    a stack of bound and ``added`` events, ``frames``, where that search stands (``place``), and how many rows
+    it has ``looked`` at.
     """
 
     plan: Integers
@@ -49,4 +50,5 @@ class LazyArena(SearchArena):
     beside: Annotated[Arenas, ConditionArena, 0]
     added: IntegerRows
     frames: IntegerRows
-    budget: Integers
+    place: Integers
+    looked: Integers

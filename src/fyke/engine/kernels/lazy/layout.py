@@ -148,7 +148,8 @@ SEEK_ABSENCES = CURSOR_OWN + 9  # absence checks made
 SEEK_WIDE = CURSOR_OWN + 10  # 1: the count has left int64
 SEEK_JOINED = CURSOR_OWN + 11  # lists of the group before that are joined already
 SEEK_BOUND = CURSOR_OWN + 12  # events bound
-SEEK_SIZE = CURSOR_OWN + 13
+SEEK_ANCHOR = CURSOR_OWN + 13  # first events of groups that have been counted
+SEEK_SIZE = CURSOR_OWN + 14
 
 # --- aggregates over matches --------------------------------------------------------------------
 TALLY_FUNCTION = 0

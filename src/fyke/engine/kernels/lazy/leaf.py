@@ -125,6 +125,7 @@ def emit_leaf(w, level, alternative):
         room -= found
     w.cursor[L.CURSOR_EVALUATIONS] += (at - lv[Z.AT]) * lv[Z.INTERVALS]
     w.cursor[Z.SEEK_MEMORY] += at - lv[Z.AT]
+    w.work[L.WORK_DONE] += matches - w.cursor[L.CURSOR_MATCHES]
     w.cursor[L.CURSOR_MATCHES], w.cursor[L.CURSOR_BINDINGS] = matches, out
     lv[Z.AT] = at
     return at == end
@@ -140,7 +141,9 @@ def tally_leaf(w, level):
     w.lengths[v] = 1
     while at < end:
         stop = min(end, at + len(w.fits))
-        for k in range(list_fits(w, level, at, stop)):
+        found = list_fits(w, level, at, stop)
+        w.work[L.WORK_DONE] += found
+        for k in range(found):
             place = w.fits[k]
             w.slots[4 * v + L.SLOT_CURRENT] = w.candidates[base + (place if places < 0 else w.entries[place])]
             tally_match(w)
@@ -152,6 +155,7 @@ def tally_leaf(w, level):
 def finish_leaf(w, level):
     """Count, tally or write what the last variable leaves; return whether there was room."""
     lv = w.levels[level]
+    w.work[L.WORK_DONE] += 1 + ((lv[Z.END] - lv[Z.AT]) >> 3)
     if w.plan[Z.PLAN_COUNT_ONLY]:
         w.cursor[L.CURSOR_EVALUATIONS] += (lv[Z.END] - lv[Z.AT]) * lv[Z.INTERVALS]
         w.cursor[Z.SEEK_MEMORY] += lv[Z.END] - lv[Z.AT]

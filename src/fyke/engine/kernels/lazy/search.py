@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from fyke.engine.kernels import layout as L
+from fyke.engine.kernels.conditions.work import begin_work, is_due
 from fyke.engine.kernels.jit import entry, jit
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.lazy.absence import joint_absences_hold, single_absences_hold
@@ -67,9 +68,11 @@ def scan(w, level):
                 found = joint_absences_hold(w, level, row)
     w.cursor[L.CURSOR_EVALUATIONS] += (at - begin) * count
     w.cursor[Z.SEEK_MEMORY] += at - begin
+    w.work[L.WORK_DONE] += 2 + ((at - begin) >> 2 if plain else at - begin)
     lv[Z.AT] = at
     w.cursor[Z.SEEK_BOUND] += np.int64(found)
     if found and w.plan[Z.PLAN_ACCUMULATES]:
+        w.work[L.WORK_DONE] += 2 + (len(w.kept_i[level]) >> 3)
         keep_accumulators(w, level, row)
     return found
 
@@ -157,6 +160,7 @@ def choose(w, alternative, level):
     bound = w.levels[level - 1, Z.BOUND] if level > 0 else 0
     singles = w.plan[choice + Z.CHOICE_SINGLES] & ~bound
     best, fewest = -1, np.int64(0)
+    w.work[L.WORK_DONE] += w.plan[choice + Z.CHOICE_STEPS_END] - w.plan[choice + Z.CHOICE_STEPS]
     for step in range(w.plan[choice + Z.CHOICE_STEPS], w.plan[choice + Z.CHOICE_STEPS_END]):
         row = w.plan[Z.PLAN_STEPS] + step * Z.STEP_SIZE
         if w.plan[row + Z.STEP_BIT] & bound:
@@ -205,7 +209,7 @@ def next_slice(w):
             w.cursor[Z.SEEK_COUNT] = 0
             w.cursor[L.CURSOR_TRIED] += w.cursor[L.CURSOR_STEPS]
             w.cursor[L.CURSOR_STEPS] = 0
-            w.budget[0] = w.limits[L.ALLOWED_STEPS]
+        begin_work(w)
         segment += 1
         w.cursor[L.CURSOR_SEGMENT] = segment
         if segment >= len(w.segments):
@@ -248,9 +252,10 @@ def next_root(w, counts):
         w.cursor[Z.SEEK_ROOT] = root + 1
         step = choose(w, root, 0) if w.plan[Z.PLAN_TREE] else w.plan[w.plan[Z.PLAN_CHILDREN] + root]
         if counts is not None and step >= 0 and counts_groups(w, step):
-            if count_subsets(w, np.int64(0), first_group(w, step)) != L.DONE:
+            status = count_subsets(w, np.int64(0), first_group(w, step))
+            if status != L.DONE:
                 w.cursor[Z.SEEK_ROOT] = root
-                return L.NEED_SCRATCH
+                return status
             continue
         if step >= 0 and open_level(w, 0, step, 1):
             w.cursor[Z.SEEK_LEVEL] = 0
@@ -298,8 +303,8 @@ def search(w, counts):
             else:
                 release(w, level)
                 w.cursor[Z.SEEK_LEVEL] = level - 1
-            if w.cursor[L.CURSOR_STEPS] > w.limits[L.ALLOWED_STEPS] or w.budget[0] < 0:
-                return L.LIMIT_STEPS
+            if is_due(w):
+                return L.PAUSE
         elif phase == Z.ACCEPT:
             if not accept(w, level):
                 return L.NEED_OUTPUT
@@ -310,9 +315,10 @@ def search(w, counts):
             child = lv[Z.CHILD]
             step = next_child(w, level)
             if counts is not None and step >= 0 and counts_groups(w, step):
-                if count_subsets(w, level + 1, first_group(w, step)) != L.DONE:
+                status = count_subsets(w, level + 1, first_group(w, step))
+                if status != L.DONE:
                     lv[Z.CHILD] = child
-                    return L.NEED_SCRATCH
+                    return status
                 continue
             if step < 0:
                 lv[Z.PHASE] = Z.EXTEND if w.plan[row + Z.STEP_GROUP] else Z.SCAN

@@ -15,6 +15,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.conditions.keys import compares
 from fyke.engine.kernels.conditions.order import follows, span_fits
 from fyke.engine.kernels.conditions.predicate import compare_floats, sum_overflows
+from fyke.engine.kernels.conditions.work import is_due, is_spent
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.lazy import layout as Z
 from fyke.engine.kernels.lazy.bind import (
@@ -174,6 +175,7 @@ def gather_elements(w, level, step, anchor):
         at += 1
         w.cursor[L.CURSOR_EVALUATIONS] += lv[Z.INTERVALS]
         w.cursor[Z.SEEK_MEMORY] += 1
+        w.work[L.WORK_DONE] += 1
         if not keys_fit(w, level, candidate):
             continue
         position = w.candidates[w.plan[row + Z.STEP_CANDIDATES] + candidate]
@@ -226,6 +228,9 @@ def count_lists(w, level, row, count):
     for at in range(width * cap):
         clear(w, STATES, at)
     for i in range(count):
+        w.work[L.WORK_DONE] += cap * (i + 1) if coupled else cap
+        if is_spent(w):
+            return
         for j in range(cap):
             at = j * width + i
             if j == 0 and w.subset_i[FIRSTS, i]:
@@ -272,6 +277,7 @@ def begin_lists(w, count, earlier, first, anchor):
                 known += 1
             w.cursor[Z.SEEK_JOINED] = known
             continue
+        w.work[L.WORK_DONE] += earlier
         for e in range(earlier):
             if w.events[L.EVENT_HIGH, w.subset_i[EARLIER, e]] < w.events[L.EVENT_LOW, position]:
                 merge(w, BEGIN, i, OLD, e)
@@ -281,7 +287,7 @@ def begin_lists(w, count, earlier, first, anchor):
 def follow(w, level, head, anchor):
     """Count the lists of all groups of an alternative, one behind the other, into the local state."""
     step, earlier, first = head, 0, True
-    while step >= 0:
+    while step >= 0 and not is_spent(w):
         row = w.plan[Z.PLAN_STEPS] + step * Z.STEP_SIZE
         count = gather_elements(w, level, step, anchor)
         begin_lists(w, count, earlier, first, anchor)
@@ -348,13 +354,16 @@ def subset_room(w, level, head):
 
 @jit
 def count_subsets(w, level, head):
-    """Count the matches of the bound single variables with all lists of the groups; may be repeated."""
-    needed = subset_room(w, level, head)
+    """Count the matches of the bound single variables with all lists of the groups; resumable."""
+    needed, anchor = subset_room(w, level, head), w.cursor[Z.SEEK_ANCHOR]
     if needed + 1 > len(w.subset_i[0]):
         w.cursor[L.CURSOR_DETAIL] = needed + 1
         return L.NEED_SCRATCH
-    w.cursor[L.CURSOR_STEPS] += needed
-    clear(w, LOCAL, 0)
+    if is_due(w):
+        return L.PAUSE
+    if anchor == 0:
+        w.cursor[L.CURSOR_STEPS] += needed
+        clear(w, LOCAL, 0)
     row = w.plan[Z.PLAN_STEPS] + head * Z.STEP_SIZE
     if not w.plan[row + Z.STEP_ANCHOR]:
         follow(w, level, head, -1)
@@ -364,8 +373,12 @@ def count_subsets(w, level, head):
         high = w.levels[level - 1, Z.HIGHEST] if level > 0 else w.cursor[Z.SEEK_END]
         base = w.plan[row + Z.STEP_CANDIDATES]
         if low < high:
-            for candidate in range(w.ranks[role, low], w.ranks[role, high]):
+            for candidate in range(w.ranks[role, low] + anchor, w.ranks[role, high]):
+                if is_due(w):
+                    w.cursor[Z.SEEK_ANCHOR] = candidate - w.ranks[role, low]
+                    return L.PAUSE
                 follow(w, level, head, w.candidates[base + candidate])
+    w.cursor[Z.SEEK_ANCHOR] = 0
     if w.subset_i[ways(w, LOCAL), 0]:
         tally_singles(w)
         merge(w, TOTAL, 0, LOCAL, 0)

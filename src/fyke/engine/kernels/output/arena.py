@@ -7,15 +7,14 @@ from fyke.engine.kernels.kinds import IntegerRows, Integers, Numbers
 
 
 class SearchArena(ConditionArena):
-    """What every search has: ``segments`` to read, where it stands, what it may use, and its output.
+    """What every search has: ``segments`` to read, where it stands, and its output.
 
-    A row of ``segments`` is a partition (``layout.SEGMENT_*``), ``limits`` are in the order of
-    ``layout.ALLOWED_*``.  Matches leave through ``out_positions``, ``out_variables`` and ``offsets``.
+    A row of ``segments`` is a partition (``layout.SEGMENT_*``).  Matches leave through ``out_positions``,
+    ``out_variables`` and ``offsets``.
     """
 
     segments: IntegerRows
     cursor: Integers
-    limits: Integers
     out_positions: Integers
     out_variables: Numbers
     offsets: Integers

@@ -11,6 +11,7 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.conditions.arena import ConditionArena
 from fyke.engine.kernels.conditions.elements import describe, holds_for_every
 from fyke.engine.kernels.conditions.order import follows, span_fits
+from fyke.engine.kernels.conditions.work import begin_work, is_due, is_spent
 from fyke.engine.kernels.jit import entry, jit
 from fyke.engine.kernels.selection.arena import AbsenceArena
 
@@ -18,7 +19,9 @@ from fyke.engine.kernels.selection.arena import AbsenceArena
 ABSENCE, VARIABLE, COUNT, PHASE, NEXT, FRAME_SIZE = 0, 1, 2, 3, 4, 5
 ENTER, FURTHER, ADDED, CHILDREN, CHILD = 0, 1, 2, 3, 4
 
-CURSOR_MATCH, CURSOR_NEEDED, CURSOR_SIZE = 0, 1, 2  # the match to go on with; how large a stack it needs
+CURSOR_MATCH, CURSOR_ABSENCE = 0, 1  # the match to go on with, and which of its absences
+CURSOR_NEEDED, CURSOR_SIZE = 2, 3  # how large a stack it needs
+DEPTH, BOUND, ANSWER, PLACE_SIZE = 0, 1, 2, 3  # where a search stands: its frames, bound events, last answer
 
 
 @jit
@@ -87,6 +90,7 @@ def conditions_hold(w: ConditionArena, absence, stage, bound, n_bound):
 def lay_out(w: ConditionArena, bound, n_bound):
     """Sort bound and added events by variable, and describe them for the conditions."""
     variables = w.program[L.HEAD_ALL_VARIABLES]
+    w.work[L.WORK_DONE] += n_bound
     for v in range(variables + 1):
         w.bounds[v] = 0
     for k in range(n_bound):
@@ -102,11 +106,12 @@ def lay_out(w: ConditionArena, bound, n_bound):
 
 
 @jit
-def next_candidate(w: ConditionArena, v, position, stop, bound, n_bound, budget):
+def next_candidate(w: ConditionArena, v, position, stop, bound, n_bound, looked):
     """Return the first row from ``position`` on that can be added for ``v``, or ``stop``."""
     segment = w.events[L.EVENT_SEGMENT, bound[0, 0]]
     while position < stop:
-        budget[0] -= 1
+        looked[0] += 1
+        w.work[L.WORK_DONE] += 1 + (n_bound >> 3)
         if w.events[L.EVENT_SEGMENT, position] == segment and may_add(w, v, position, bound, n_bound):
             bound[n_bound, 0] = position
             bound[n_bound, 1] = v
@@ -136,20 +141,28 @@ def push(frames, depth, absence, v, count):
 
 
 @jit
-def can_add(w: ConditionArena, outermost, rows, whole, bound, n_bound, frames, budget):
+def can_add(w: ConditionArena, outermost, rows, whole, bound, n_bound, frames, looked, place, pauses):
     """Say whether events can be added to ``bound`` for an absence so that all its rules hold.
 
-    The search ends without an answer when ``budget``, the number of rows it may look at, is used up.
     Candidates lie in the stretch ``rows``, those of nested absences in ``whole``.  The search keeps its
     own stack (Numba's cache cannot hold recursive functions): a frame decides one element, and
-    ``answer`` is what the frame above has come to.
+    ``answer`` is what the frame above has come to.  The search ends without an answer when its partition
+    has cost all it may, and with ``pauses`` when the host wants to be asked: then ``place`` is not at its
+    begin, and the same call goes on.
     """
     first_variable = w.program[
         w.program[L.HEAD_ABSENCE_TABLE] + outermost * L.ABSENCE_SIZE + L.ABSENCE_VARIABLES
     ]
-    depth = push(frames, 0, outermost, first_variable, 0)
     answer = False
-    while depth > 0 and budget[0] >= 0:
+    if place[DEPTH] > 0:
+        depth, n_bound, answer = place[DEPTH], place[BOUND], place[ANSWER] != 0
+    else:
+        depth = push(frames, 0, outermost, first_variable, 0)
+    place[DEPTH] = 0
+    while depth > 0 and not is_spent(w):
+        if pauses and is_due(w):
+            place[DEPTH], place[BOUND], place[ANSWER] = depth, n_bound, 1 if answer else 0
+            return False
         frame = frames[depth - 1]
         absence, v, count, phase = frame[ABSENCE], frame[VARIABLE], frame[COUNT], frame[PHASE]
         row = w.program[L.HEAD_ABSENCE_TABLE] + absence * L.ABSENCE_SIZE
@@ -188,7 +201,7 @@ def can_add(w: ConditionArena, outermost, rows, whole, bound, n_bound, frames, b
             if answer or count >= w.program[variable + L.VAR_MAXIMUM]:
                 depth -= 1
                 continue
-            position = next_candidate(w, v, frame[NEXT], stretch[1], bound, n_bound, budget)
+            position = next_candidate(w, v, frame[NEXT], stretch[1], bound, n_bound, looked)
             if position >= stretch[1]:
                 answer = False
                 depth -= 1
@@ -254,40 +267,47 @@ def has_room(w: AbsenceArena, needed):
 
 
 @jit
-def search_absences(w: AbsenceArena, steps):
+def search_absences(w: AbsenceArena):
     """Set ``keep`` to 0 for every match that one of the outermost ``absences`` forbids.
 
-    Go on with the match in the cursor.  Return DONE, NEED_SCRATCH, or LIMIT_STEPS where the search of one
-    partition has looked at more than ``steps`` rows.
+    Go on where the cursor says.  Return DONE, NEED_SCRATCH or PAUSE.
     """
     while w.cursor[CURSOR_MATCH] < len(w.offsets) - 1:
         m = w.cursor[CURSOR_MATCH]
         begin, end = w.offsets[m], w.offsets[m + 1]
-        segment = w.segment_of[m]
-        if m == 0 or segment != w.segment_of[m - 1]:
-            w.budget[0] = steps
+        segment, k = w.segment_of[m], w.cursor[CURSOR_ABSENCE]
+        fresh = k == 0 and w.place[DEPTH] == 0
+        if fresh and (m == 0 or segment != w.segment_of[m - 1]):
+            begin_work(w)
+        if is_due(w) or is_spent(w):
+            return L.PAUSE
         partition = w.segments[segment]
         first, stop = reach(w, begin, end, partition[L.SEGMENT_BEGIN], partition[L.SEGMENT_END])
         if not has_room(w, end - begin + stop - first + 2 * w.program[L.HEAD_ALL_VARIABLES] + 4):
             return L.NEED_SCRATCH
-        for k in range(begin, end):
-            w.bound[k - begin, 0] = w.positions[k]
-            w.bound[k - begin, 1] = w.variables[k]
-        for k in range(len(w.absences)):
+        if fresh:
+            w.work[L.WORK_DONE] += 1
+            for j in range(begin, end):
+                w.bound[j - begin, 0] = w.positions[j]
+                w.bound[j - begin, 1] = w.variables[j]
+        while k < len(w.absences) and w.keep[m]:
             absence = w.absences[k]
-            rows = between(w, absence, w.bound, end - begin, first, stop)
-            whole = (first, stop)
-            present = can_add(w, absence, rows, whole, w.bound, end - begin, w.frames, w.budget)
-            if w.budget[0] < 0:
-                return L.LIMIT_STEPS
+            rows, whole = between(w, absence, w.bound, end - begin, first, stop), (first, stop)
+            present = can_add(
+                w, absence, rows, whole, w.bound, end - begin, w.frames, w.looked, w.place, True
+            )
+            if w.place[DEPTH] > 0 or is_spent(w):
+                w.cursor[CURSOR_ABSENCE] = k
+                return L.PAUSE
             if present:
                 w.keep[m] = 0
-                break
+            k += 1
+        w.cursor[CURSOR_ABSENCE] = 0
         w.cursor[CURSOR_MATCH] = m + 1
     return L.DONE
 
 
 @entry
-def filter_absences(arena: AbsenceArena, steps):
+def filter_absences(arena: AbsenceArena):
     """Drop the matches that an absence forbids; see :func:`search_absences`."""
-    return search_absences(arena, steps)
+    return search_absences(arena)

@@ -10,7 +10,8 @@ class AbsenceArena(ConditionArena):
     """Matches by ``offsets`` into ``positions`` and ``variables``, each of a partition (``segment_of``).
 
     ``keep`` says which of them the outermost ``absences`` leave.  ``bound`` are the events of a match and
-    those added to it, ``frames`` the stack of the search, ``budget`` the rows it may still look at.
+    those added to it, ``frames`` the stack of the search, ``place`` where it stands, ``looked`` the number of
+    rows it has looked at.
     """
 
     positions: Integers
@@ -22,5 +23,6 @@ class AbsenceArena(ConditionArena):
     keep: Bytes
     bound: IntegerRows
     frames: IntegerRows
-    budget: Integers
+    place: Integers
+    looked: Integers
     cursor: Integers

@@ -12,8 +12,11 @@ Every operation can be resumed: a kernel that runs out of room says which node n
 
 from __future__ import annotations
 
+import numpy as np
+
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.conditions.order import follows
+from fyke.engine.kernels.conditions.work import begin_work, is_due
 from fyke.engine.kernels.jit import entry, jit
 from fyke.engine.kernels.output.matches import has_room as has_output_room
 from fyke.engine.kernels.output.matches import insert_binding, write_match
@@ -122,8 +125,11 @@ def add_lists(w, node, at, position, oldest):
         w.cursor[T.AT_OUTER] = 0
         add_list(w, node, at, -1, position)
     while w.cursor[T.AT_INNER] < w.cursor[T.AT_END]:
+        if is_due(w):
+            return L.PAUSE
         number = max(w.cursor[T.AT_INNER], buffer[T.BUFFER_SHIFT])
         w.cursor[L.CURSOR_STEPS] += 1
+        w.work[L.WORK_DONE] += 1
         if number < w.cursor[T.AT_END] and extends(w, at, list_row(w, node, number), position, oldest):
             if not has_room(w, node):
                 return L.NEED_RUNS
@@ -131,8 +137,6 @@ def add_lists(w, node, at, position, oldest):
                 return L.NEED_SCRATCH
             add_list(w, node, at, number, position)
         w.cursor[T.AT_INNER] = number + 1
-        if w.cursor[L.CURSOR_STEPS] > w.limits[L.ALLOWED_STEPS]:
-            return L.LIMIT_STEPS
     w.cursor[T.AT_OUTER] = -1
     return L.DONE
 
@@ -235,25 +239,29 @@ def join_one(w, node, index, forward):
     left, right = w.tree[at + T.NODE_LEFT], w.tree[at + T.NODE_RIGHT]
     own, other = (right, left) if forward else (left, right)
     row = row_at(w, own, index)
+    w.work[L.WORK_DONE] += 1
     if w.rows[row + T.ROW_FIRST] < oldest or not w.rows[row + T.ROW_COMPLETE]:
         return L.DONE
     low, high = reach_of(w, at, other, row, forward)
     hashed = w.tree[at + T.NODE_HASHED] > 0
     if w.cursor[T.AT_INNER] == -2:
         w.cursor[T.AT_INNER] = begin_row(w, at, own, other, row, low, high, hashed)
-    inner = w.cursor[T.AT_INNER]
-    while (inner >= low) if hashed else (inner < high):
+    inner, tried = w.cursor[T.AT_INNER], np.int64(0)
+    status = L.PAUSE if is_due(w) else L.DONE
+    while status == L.DONE and ((inner >= low) if hashed else (inner < high)):
         partner = row_at(w, other, inner)
         left_row, right_row = (partner, row) if forward else (row, partner)
         if not has_room(w, node):
-            w.cursor[T.AT_INNER] = inner
-            return L.NEED_RUNS
-        w.cursor[L.CURSOR_STEPS] += 1
+            status = L.NEED_RUNS
+            break
+        tried += 1
         if fits(w, at, left, left_row, right, right_row, oldest):
             join_rows(w, node, left, left_row, right, right_row)
         inner = w.rows[partner + T.ROW_NEXT] if hashed else inner + 1
     w.cursor[T.AT_INNER] = inner
-    return L.LIMIT_STEPS if w.cursor[L.CURSOR_STEPS] > w.limits[L.ALLOWED_STEPS] else L.DONE
+    w.cursor[L.CURSOR_STEPS] += tried
+    w.work[L.WORK_DONE] += tried
+    return status
 
 
 @jit
@@ -299,6 +307,7 @@ def write_row(w, node, row):
     """Write the bindings of a row as a match; return DONE, or why there is no room."""
     at = node_at(w, node)
     count = 0
+    w.work[L.WORK_DONE] += 1
     first, last = w.tree[at + T.NODE_VARS], w.tree[at + T.NODE_VARS_END]
     half = len(w.prefix) // 2
     for k in range(first, last):
@@ -307,6 +316,7 @@ def write_row(w, node, row):
         length = length_of(w, column, leaf)
         if count + length > half:
             return L.NEED_SCRATCH
+        w.work[L.WORK_DONE] += length
         write_elements(w, column, leaf, w.prefix, count + length)
         for place in range(count, count + length):
             insert_binding(w.prefix, place, w.prefix[place], w.tree[spec + T.VARIABLE_NUMBER])
@@ -383,6 +393,7 @@ def run_pass(w):
 @jit
 def enter_segment(w, segment):
     """Empty all buffers; leaves begin with what is in one window with the first new event."""
+    begin_work(w)
     fresh = w.segments[segment, L.SEGMENT_NEW]
     w.cursor[L.CURSOR_TRIED] += w.cursor[L.CURSOR_STEPS]
     w.cursor[L.CURSOR_STEPS] = 0
@@ -423,7 +434,7 @@ def search(w):
         w.cursor[T.AT_EVENT] += 1
         if chunk and w.cursor[T.AT_EVENT] - w.cursor[T.AT_PAUSED] >= chunk:
             w.cursor[T.AT_PAUSED] = w.cursor[T.AT_EVENT]
-            return T.PAUSE
+            return T.LOOK
 
 
 @entry

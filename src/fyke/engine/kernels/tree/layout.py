@@ -99,4 +99,4 @@ AT_PAUSED = CURSOR_OWN + 9
 AT_LONGEST = CURSOR_OWN + 10
 AT_SIZE = CURSOR_OWN + 11
 
-PAUSE = 20
+LOOK = 20  # a chunk has been read: the host looks at the statistics

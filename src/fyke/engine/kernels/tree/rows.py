@@ -282,6 +282,7 @@ def meet(w, left, left_leaf, right, right_leaf):
     if left_leaf < 0:
         return holds_event(w, right, right_leaf, left)
     while left >= 0:
+        w.work[L.WORK_DONE] += 1
         row = list_row(w, left_leaf, left)
         if holds_event(w, right, right_leaf, w.rows[row + T.ROW_LAST]):
             return True
