@@ -6,7 +6,18 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from fyke.errors import Place, QueryError, QuerySyntaxError, QueryTooLargeError
-from fyke.language.ast import Equivalence, Expression, Node, Pattern, ReturnItem, Strategy, Window, children
+from fyke.language.ast import (
+    Equivalence,
+    Expression,
+    Funnel,
+    Node,
+    Pattern,
+    ReturnItem,
+    Strategy,
+    Window,
+    children,
+    walk,
+)
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery, Stream
 from fyke.language.rules import checked_name, operands_of
@@ -30,6 +41,7 @@ def assemble(
     if label is not None:
         checked_name(label, "the query")
     check_depth(pattern, limits)
+    _check_funnel(pattern, strategy)
     conjuncts = _conjuncts(conditions, limits)
     return Query(pattern, conjuncts, strategy, window, _items(returns, limits), label, text=text)
 
@@ -47,6 +59,25 @@ def assemble_relational(
     """Return the relational query of these parts, under the same rules."""
     checked, conjuncts = _items(items, limits), _conjuncts(conditions, limits)
     return RelationalQuery(tuple(streams), checked, window, slide, conjuncts, label, text=text)
+
+
+def _check_funnel(pattern: Pattern, strategy: Strategy) -> None:
+    """Raise for a funnel that is not the whole pattern, or under a strategy that does not go step by step."""
+    for node in walk(pattern):
+        if not isinstance(node, Funnel):
+            continue
+        if node is not pattern:
+            raise QuerySyntaxError(
+                "a funnel is a whole pattern, and this one is a part of another",
+                place=node.place,
+                remedy="Write PATTERN FUNNEL(A a, B b, C c), with what comes first as its first step.",
+            )
+        if strategy not in (Strategy.NEXT, Strategy.GREEDY):
+            raise QuerySyntaxError(
+                f"a funnel goes from each step to the next event that fits, and {strategy.value} does not",
+                place=node.place,
+                remedy="Use skip_till_next_match, which is the default.",
+            )
 
 
 def _conjuncts(conditions: Iterable[Expression], limits: Limits) -> tuple[Expression, ...]:

@@ -73,7 +73,23 @@ class Not:
     place: Place | None = _place()
 
 
-Pattern = Event | Seq | And | Or | Not
+@dataclass(frozen=True, slots=True)
+class Opt:
+    """``p?``: the part, or nothing in its place.  An optional event is an :class:`Event` of minimum 0."""
+
+    part: Pattern
+    place: Place | None = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """As many of the first parts, in sequence, as there are: the whole of a pattern."""
+
+    parts: tuple[Pattern, ...]
+    place: Place | None = _place()
+
+
+Pattern = Event | Seq | And | Or | Not | Opt | Funnel
 
 
 # --- expressions (SEMANTICS 3) ----------------------------------------------------------

@@ -51,6 +51,7 @@ __all__ = [
     "events",
     "first",
     "function",
+    "funnel",
     "hours",
     "last",
     "literal",
@@ -113,9 +114,8 @@ class Part:
         return self._repeated(minimum, None)
 
     def optional(self) -> Part:
-        """One or none: ``Type? v``."""
-        node = self._single()
-        return Part(rules.event(node.type, node.variable, None, group=False, optional=True))
+        """All of it or nothing: ``Type? v``, ``SEQ(...)?``."""
+        return Part(rules.optional(self._node))
 
     def _repeated(self, minimum: int, maximum: int | None) -> Part:
         node = self._single()
@@ -169,6 +169,11 @@ def all_of(*parts: Part) -> Part:
 def one_of(*parts: Part) -> Part:
     """Return a choice of the parts: ``OR(...)``."""
     return Part(rules.composite(ast.Or, _nodes(parts)))
+
+
+def funnel(*parts: Part) -> Part:
+    """Return as many of the first parts as there are, one after another: ``FUNNEL(...)``."""
+    return Part(rules.funnel(_nodes(parts)))
 
 
 def _nodes(parts: Sequence[Part]) -> list[ast.Pattern]:

@@ -7,6 +7,7 @@ error of the :class:`~fyke.errors.QueryError` tree.  Places are optional: a quer
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Context, Decimal, InvalidOperation
 from typing import TypeVar
 
@@ -27,8 +28,11 @@ from fyke.language.ast import (
     Duration,
     Event,
     Expression,
+    Funnel,
     Index,
     Literal,
+    Not,
+    Opt,
     Or,
     Pattern,
     Reference,
@@ -172,6 +176,38 @@ def composite(
     if not parts:
         raise EmptyPatternError(f"{kind.__name__.upper()} of no patterns binds no event", place=place)
     return parts[0] if len(parts) == 1 else kind(tuple(parts), place=place)
+
+
+def optional(part: Pattern, place: Place | None = None) -> Pattern:
+    """Return a part that may be missing as a whole; of one event its quantifier says so."""
+    if isinstance(part, Opt) or (isinstance(part, Event) and part.minimum == 0):
+        return part
+    if isinstance(part, Event) and part.minimum == 1:
+        return replace(part, minimum=0)
+    if isinstance(part, (Not, Funnel)):
+        what = "an absence" if isinstance(part, Not) else "a funnel"
+        raise QuantifierError(
+            f"{what} cannot be optional",
+            place=place,
+            remedy="Make a part optional that has events in it, as in SEQ(A a, (B b, C c)?, D d).",
+        )
+    return Opt(part, place=place)
+
+
+def funnel(parts: Sequence[Pattern], place: Place | None = None) -> Funnel:
+    """Return the steps of a funnel, two or more single events."""
+    for part in parts:
+        if not isinstance(part, Event) or part.group or part.minimum == 0:
+            raise QuantifierError(
+                "the steps of a funnel are single events",
+                place=part.place or place,
+                remedy="Write FUNNEL(A a, B b, C c); what must not come between is for SEQ.",
+            )
+    if len(parts) < 2:
+        raise EmptyPatternError(
+            "a funnel has two steps or more", place=place, remedy="Write FUNNEL(A a, B b)."
+        )
+    return Funnel(tuple(parts), place=place)
 
 
 # --- expressions --------------------------------------------------------------------------

@@ -142,6 +142,12 @@ class _QueryReader(ClauseReader):
     def disjoined(self, meta: Meta, parts: list[Any]) -> ast.Pattern:
         return rules.composite(ast.Or, without_tokens(parts), self._place(meta))
 
+    def perhaps(self, meta: Meta, parts: list[Any]) -> ast.Pattern:
+        return rules.optional(parts[0], self._place(meta))
+
+    def funnel(self, meta: Meta, parts: list[ast.Pattern]) -> ast.Funnel:
+        return rules.funnel(parts, self._place(meta))
+
     def absence(self, meta: Meta, parts: list[Any]) -> ast.Not:
         return ast.Not(parts[-1], place=self._place(meta))
 

@@ -26,7 +26,7 @@ _QUOTES = {"'": "quote", '"': "double quote", "`": "backtick"}
 # key is acceptable, the group's word stands for all of the terminals listed.
 _GROUPS = (
     ("_PATTERN", "PATTERN", "TYPE QUOTED"),
-    ("_SEQ", "a pattern", "TYPE QUOTED ANY AND OR NOT _TILDE LBRACE LPAR"),
+    ("_SEQ", "a pattern", "_FUNNEL TYPE QUOTED ANY AND OR NOT _TILDE LBRACE LPAR"),
     ("TYPE", "an event type", "ANY QUOTED"),
     (
         "STRING",
@@ -204,7 +204,7 @@ def _remedy_of_word_before(before: str, lexeme: str, accepted: Set[str]) -> str:
     if "QMARK" not in accepted:
         return ""
     if lexeme == "(":
-        return near_misses(word, ["SEQ", "AND", "OR", "NOT"]).strip()
+        return near_misses(word, ["SEQ", "AND", "OR", "NOT", "FUNNEL"]).strip()
     return f"Every event has a variable, as in '{word} {word[0].lower()}'." if word else ""
 
 

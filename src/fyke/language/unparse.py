@@ -16,6 +16,7 @@ from fyke.language.ast import (
     Equivalence,
     Event,
     Expression,
+    Funnel,
     In,
     Index,
     IsNull,
@@ -23,6 +24,7 @@ from fyke.language.ast import (
     Like,
     Literal,
     Not,
+    Opt,
     Or,
     Pattern,
     Reference,
@@ -142,7 +144,10 @@ def unparse_pattern(pattern: Pattern) -> str:
         return _event(pattern)
     if isinstance(pattern, Not):
         return "~" + unparse_pattern(pattern.part)
-    operator = {Seq: "SEQ", And: "AND", Or: "OR"}[type(pattern)]
+    if isinstance(pattern, Opt):
+        inner = unparse_pattern(pattern.part)
+        return f"({inner})?" if isinstance(pattern.part, Event) else f"{inner}?"
+    operator = {Seq: "SEQ", And: "AND", Or: "OR", Funnel: "FUNNEL"}[type(pattern)]
     return f"{operator}({', '.join(unparse_pattern(part) for part in pattern.parts)})"
 
 

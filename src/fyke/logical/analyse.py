@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from fyke.errors import MissingWindowError, TypeClashError
-from fyke.language.ast import Equivalence, Expression, events
+from fyke.language.ast import Equivalence, Expression, Funnel, events
 from fyke.language.query import Query
 from fyke.language.unparse import unparse_expression
 from fyke.limits import Limits
@@ -142,6 +142,13 @@ def _check_absences_end(alternatives: tuple[Alternative, ...], query: Query) -> 
                 after = any(u == variable.name and v in present for u, v in alternative.order)
                 before = any(v == variable.name and u in present for u, v in alternative.order)
                 if not (after and before):
+                    if isinstance(query.pattern, Funnel):
+                        raise MissingWindowError(
+                            "a funnel needs a window: how long after its first step another one counts",
+                            place=query.pattern.place,
+                            text=query.text,
+                            remedy="Add one, as in WITHIN 12 hours.",
+                        )
                     raise MissingWindowError(
                         f"the absence of {variable.name!r} reaches as far as the window, and there is none",
                         place=next(e.place for e in events(query.pattern) if e.variable == variable.name),

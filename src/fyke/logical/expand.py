@@ -16,7 +16,7 @@ from fyke.errors import (
     TooManyAlternativesError,
     TooManyVariablesError,
 )
-from fyke.language.ast import And, Event, Not, Or, Pattern, Seq
+from fyke.language.ast import And, Event, Funnel, Not, Opt, Or, Pattern, Seq
 from fyke.limits import Limits
 
 MAX_VARIABLES = 63
@@ -53,7 +53,8 @@ def expand(pattern: Pattern, limits: Limits, text: str | None = None) -> tuple[S
             text=text,
             remedy="Add an event that must be there beside the absent ones.",
         )
-    _check_shared_names(shapes, text)
+    if not isinstance(pattern, Funnel):  # the step that is not reached is absent
+        _check_shared_names(shapes, text)
     return shapes
 
 
@@ -61,11 +62,13 @@ def _shapes(pattern: Pattern, limits: Limits, text: str | None) -> list[Shape]:
     if isinstance(pattern, Event):
         present = Shape((replace(pattern, minimum=max(1, pattern.minimum)),))
         return [Shape(), present] if pattern.minimum == 0 else [present]
+    if isinstance(pattern, Opt):
+        return [Shape(), *_shapes(pattern.part, limits, text)]
     if isinstance(pattern, Not):
         return [_absent(pattern, _shapes(pattern.part, limits, text), text)]
     choices = [_shapes(part, limits, text) for part in pattern.parts]
-    sizes = map(len, choices)
-    if (sum(sizes) if isinstance(pattern, Or) else math.prod(sizes)) > limits.alternatives:
+    sizes = [len(each) for each in choices]
+    if (math.prod(sizes) if isinstance(pattern, (Seq, And)) else sum(sizes)) > limits.alternatives:
         raise TooManyAlternativesError(
             f"OR and optional parts make more than {limits.alternatives} alternatives",
             place=pattern.place,
@@ -75,7 +78,21 @@ def _shapes(pattern: Pattern, limits: Limits, text: str | None) -> list[Shape]:
         )
     if isinstance(pattern, Or):
         return list(itertools.chain.from_iterable(choices))
+    if isinstance(pattern, Funnel):
+        return _prefixes(pattern, text)
     return [_join(pattern, combination, text) for combination in itertools.product(*choices)]
+
+
+def _prefixes(pattern: Funnel, text: str | None) -> list[Shape]:
+    """Return the first steps of a funnel, for each number of them: the next one is absent."""
+    events = [part for part in pattern.parts if isinstance(part, Event)]
+    steps = [Shape((event,)) for event in events]
+    _check_names(pattern, tuple(steps), text)
+    shapes = []
+    for reached in range(1, len(steps) + 1):
+        absent = [Shape((), frozenset(), (step,)) for step in steps[reached : reached + 1]]
+        shapes.append(_join(Seq(pattern.parts, place=pattern.place), (*steps[:reached], *absent), text))
+    return shapes
 
 
 def _absent(pattern: Not, shapes: list[Shape], text: str | None) -> Shape:

@@ -11,6 +11,7 @@ from fyke.language.ast import (
     Call,
     Equivalence,
     Expression,
+    Funnel,
     Index,
     Length,
     Reference,
@@ -25,6 +26,7 @@ from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
 from fyke.language.unparse import unparse_expression
 from fyke.logical.check import Checker, over_matches
+from fyke.logical.funnel import REACHED, reached, spell_out_reached
 from fyke.logical.kinds import Kind
 from fyke.logical.scope import Scope
 from fyke.logical.value_types import spell_out_decimals
@@ -65,12 +67,15 @@ def analyse_returns(query: Query, scope: Scope, names: tuple[str, ...], partitio
     """
     if query.returns is None:
         columns = tuple(OutputColumn(name, Reference(name, ()), Kind.EVENT) for name in names)
+        if isinstance(query.pattern, Funnel):
+            columns += (OutputColumn(REACHED, reached(query.pattern, scope.schema), Kind.INTEGER),)
         return _named(Output(columns, over_matches=False), partition, query, ())
     over = any(over_matches(node) for item in query.returns for node in walk(item.expression))  # type: ignore[arg-type]
     checker = Checker(scope, returning=True)
-    columns = tuple(_column(item, checker, partition, over) for item in query.returns)
+    items = tuple(spell_out_reached(item, query.pattern, scope.schema) for item in query.returns)
+    columns = tuple(_column(item, checker, partition, over) for item in items)
     columns = tuple(column for column in columns if not _repeats_partition(column, partition))
-    return _named(Output(columns, over), partition, query, query.returns)
+    return _named(Output(columns, over), partition, query, items)
 
 
 def _column(item: ReturnItem, checker: Checker, partition: tuple[str, ...], over: bool) -> OutputColumn:
