@@ -28,9 +28,14 @@ from fyke.api import (
     rejected,
     statistics,
 )
-from fyke.call.metrics import Metrics, RejectedRowsWarning
+from fyke.call.metrics import Metrics
 from fyke.call.program import Program, program
-from fyke.call.warn_user import SlowStreamWarning
+from fyke.call.warn_user import (
+    MissingTypeWarning,
+    RejectedRowsWarning,
+    SlowStreamWarning,
+    TiedEventsWarning,
+)
 from fyke.engine.warm_up import warm_up
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
@@ -50,6 +55,7 @@ __all__ = [
     "Limits",
     "Matcher",
     "Metrics",
+    "MissingTypeWarning",
     "Program",
     "Query",
     "RejectedRowsWarning",
@@ -57,6 +63,7 @@ __all__ = [
     "SlowStreamWarning",
     "Statistics",
     "Techniques",
+    "TiedEventsWarning",
     "enumerate_matches",
     "explain",
     "flush",

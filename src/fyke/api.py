@@ -13,12 +13,13 @@ from fyke.call.make_call import make_call
 from fyke.call.metrics import Metrics
 from fyke.call.options import check_options, checked_limits, checked_query, named_options
 from fyke.call.pattern import PatternCall
-from fyke.call.source import columns_of, without_time
+from fyke.call.source import columns_of, spoken_columns, without_time
 from fyke.engine.output.enumerated import check_compressed, enumerate_batch
 from fyke.errors import InputError
 from fyke.language.text import AnyQuery
 from fyke.limits import Limits
-from fyke.logical.schema import make_schema
+from fyke.logical.schema import make_schema, time_pair
+from fyke.logical.spelling import spelled
 from fyke.plan.statistics import Statistics
 from fyke.spark.batch import enumerate_frame
 from fyke.spark.prepare import rejected as rejected_rows
@@ -43,6 +44,9 @@ def match(
     statistics: Statistics | None = None,
     metrics: Metrics | None = None,
     watermark: str | None = None,
+    touching: str | None = None,
+    complete_windows: bool = False,
+    unique_order: bool = False,
 ) -> Any:
     """Find the matches of a pattern query, or the result of a relational one.
 
@@ -84,6 +88,16 @@ def match(
     watermark
         On a streaming DataFrame: how late events may come, as ``"10 minutes"``, unless the events have a
         watermark already.  A match is reported in the first micro-batch whose watermark makes it certain.
+    touching
+        ``"before"``: an event is before one that starts when it ends, unless both are points.  Otherwise
+        events that touch are not in sequence.
+    complete_windows
+        Whether to leave out matches with an absence that reaches past the data: further ahead than the last
+        event ends, or further back than the first one starts.
+    unique_order
+        Whether time and ``tie_breaker`` tell all events of a partition apart, as a unique identifier does.
+        Then columns that the query does not need are not read, shuffled and sorted by; if two events have
+        the same, there is an :class:`InputError`.
 
     Returns
     -------
@@ -109,6 +123,9 @@ def match(
         statistics=statistics,
         metrics=metrics,
         watermark=watermark,
+        touching=touching,
+        complete_windows=complete_windows,
+        unique_order=unique_order,
     )
     given = take_events(events)
     return given.returned(make_call(given, options).run(), output)
@@ -186,7 +203,10 @@ def rejected(events: Events, *, time: str | Sequence[str]) -> Any:
     if isinstance(events, Mapping):
         return {name: rejected(each, time=time) for name, each in events.items()}
     given = take_events(events)
-    schema = make_schema(columns_of(given.events), time=time)
+    columns, spoken = columns_of(given.events), spoken_columns(given)
+    named = time_pair(time)
+    pair = named if spoken is None else tuple(spelled(name, spoken) for name in named)
+    schema = make_schema(columns, time=pair)
     if given.on_spark:
         return rejected_rows(given.events, schema.time)
     return given.back(given.events.filter(without_time(given.events, schema)))

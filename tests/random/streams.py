@@ -13,6 +13,7 @@ import pyarrow as pa
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from fyke.engine.input.order import times
 from fyke.errors import QueryError
 from fyke.language.ast import And, Event, Not, Or, Pattern, Seq, Strategy, events, walk
 from fyke.language.query import Query
@@ -44,10 +45,22 @@ class Case:
     time: str | tuple[str, str]
     tie_breaker: str | tuple[str, ...] | None
     output: str
+    touching: str | None = None
+    complete_windows: bool = False
 
     @property
     def options(self) -> dict[str, Any]:
-        return {"time": self.time, "type": "kind", "tie_breaker": self.tie_breaker, "output": self.output}
+        named = {"time": self.time, "type": "kind", "tie_breaker": self.tie_breaker, "output": self.output}
+        return {**named, "touching": self.touching, "complete_windows": self.complete_windows}
+
+    @property
+    def order(self) -> dict[str, Any]:
+        """What a stream must know of the options beyond its columns, and of the events still to come."""
+        first, last = (self.time, self.time) if isinstance(self.time, str) else self.time
+        covered = None
+        if self.table.num_rows:
+            covered = (int(times(self.table[first]).min()), int(times(self.table[last]).max()))
+        return {"touching": self.touching, "complete_windows": self.complete_windows, "covered": covered}
 
     def __repr__(self) -> str:
         rows = "\n".join(f"    {row}," for row in self.table.to_pylist())
@@ -136,20 +149,20 @@ def tables(
 ) -> pa.Table:
     """A few rows in any order: ties, nulls, odd floats, twins, types that the query does not know."""
     rows: list[dict[str, Any]] = []
-    times, _, _ = _columns(clock)
+    clocks, _, _ = _columns(clock)
     tick = 0
     for kind in _kinds(draw, query, hindered, judged=judged):
         tick += draw(st.sampled_from((1, 1, 1, 1, 0, 2)))
         row = {"kind": kind}
-        if len(times) == 2:
+        if len(clocks) == 2:
             row["from"] = _moment(clock, tick - draw(st.sampled_from((0, 0, 0, 0, 1, 2))))
-        row[list(times)[-1]] = _moment(clock, tick)
+        row[list(clocks)[-1]] = _moment(clock, tick)
         row |= _attributes(draw)
         if rows and draw(st.sampled_from((*[False] * 15, True))):
             row = dict(rows[-1])
         rows.append(row)
     rows = [rows[place] for place in draw(st.permutations(range(len(rows))))]
-    kinds = {"kind": pa.string(), **times, **{name: kind for name, (kind, _) in _VALUES.items()}}
+    kinds = {"kind": pa.string(), **clocks, **{name: kind for name, (kind, _) in _VALUES.items()}}
     return pa.Table.from_pylist(rows, pa.schema(list(kinds.items())))
 
 
@@ -172,10 +185,13 @@ def cases(
     query = draw(queries(unit, strategy) if made_of is None else made_of)
     tie_breaker = draw(st.sampled_from((None, None, "n", ("v", "n"))))
     output = draw(st.sampled_from(("all", "all", "all", "non_overlap")))
+    lasting, absent = clock.startswith("interval"), any(isinstance(node, Not) for node in walk(query.pattern))
+    touching = draw(st.sampled_from((None, "before"))) if lasting else None
+    complete = draw(st.sampled_from((False, False, True))) if absent else False
     table = draw(tables(query, clock, judged, hindered))
     columns = dict(zip(table.schema.names, table.schema.types, strict=True))
     try:
         analyse(query, make_schema(columns, time=time, type_column="kind", tie_breaker=tie_breaker))
     except QueryError:
         assume(False)
-    return Case(query, table, time, tie_breaker, output)
+    return Case(query, table, time, tie_breaker, output, touching, complete)

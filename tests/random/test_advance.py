@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,16 +44,24 @@ class Stream:
     techniques: Techniques = DEFAULT
     engine: str = "automaton"
     type_column: str | None = "kind"
+    touching: str | None = None
+    complete_windows: bool = False
+    covered: tuple[int, int] | None = None
     found: list[pa.Table] = field(default_factory=list)
     late: int = 0
 
     def __post_init__(self) -> None:
         columns = dict(zip(self.schema.names, self.schema.types, strict=True))
         schema = make_schema(
-            columns, time=self.time, type_column=self.type_column, tie_breaker=self.tie_breaker
+            columns,
+            time=self.time,
+            type_column=self.type_column,
+            tie_breaker=self.tie_breaker,
+            touching=self.touching,
         )
         analysed = analyse(self.query, schema)
         plan = make_plan(analysed, derived_types, self.output, techniques=self.techniques, engine=self.engine)
+        plan = replace(plan, complete_windows=self.complete_windows, covered=self.covered)
         self.plan, self.door, self.builder = plan, Engine(plan), builder_of(plan)
         self.state: State = self.door.start(prepare(self.schema.empty_table(), plan).schema)
 
@@ -70,7 +78,9 @@ class Stream:
 
 
 def stream_of(case: Case, techniques: Techniques = DEFAULT) -> Stream:
-    return Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output, techniques)
+    return Stream(
+        case.table.schema, case.query, case.time, case.tie_breaker, case.output, techniques, **case.order
+    )
 
 
 def in_one_batch(case: Case, table: pa.Table) -> pa.Table:
@@ -124,7 +134,15 @@ def judge_splits(
         case = data.draw(drawn)
         options = data.draw(options_of(case))
         batches, watermarks = data.draw(splits(case))
-        stream = Stream(case.table.schema, case.query, case.time, case.tie_breaker, case.output, **options)
+        stream = Stream(
+            case.table.schema,
+            case.query,
+            case.time,
+            case.tie_breaker,
+            case.output,
+            **case.order,
+            **options,
+        )
         feed(case, stream, batches, watermarks)
         eager = fyke.match(case.table, case.query, **case.options, engine="automaton")
         differing = difference(stream.result(), eager)

@@ -81,7 +81,13 @@ def test_tallies_of_any_split_add_up() -> None:
         except QueryError:
             assume(False)
         stream = Stream(
-            case.table.schema, case.query, case.time, case.tie_breaker, case.output, engine=engine
+            case.table.schema,
+            case.query,
+            case.time,
+            case.tie_breaker,
+            case.output,
+            engine=engine,
+            **case.order,
         )
         try:
             feed(case, stream, batches, watermarks)

@@ -40,6 +40,7 @@ SEEN = {
     ),
     *("operator +", "operator -", "operator *", "operator /", "operator %", "condition of an absence"),
     *("RETURN", "RETURN Call", "RETURN Length", "RETURN Star"),
+    *("touching", "complete_windows"),
 }
 
 
@@ -55,6 +56,7 @@ class Tally:
         self.examples += 1
         self.with_matches += found
         self.seen.update({*features(case.query), case.output, "tie-breaker" if case.tie_breaker else "ties"})
+        self.seen.update(name for name in ("touching", "complete_windows") if getattr(case, name))
 
     def check(self) -> None:
         assert self.with_matches >= self.examples / 2, f"{self.with_matches} of {self.examples} have matches"

@@ -55,7 +55,8 @@ def runs_of(draw: st.DrawFn, kind: Kind | None = None) -> tuple[Case, dict[str, 
 
 
 def stream_of(kind: type[Stream], case: Case, options: dict[str, Any], **more: Any) -> Any:
-    return kind(case.table.schema, case.query, case.time, case.tie_breaker, case.output, **options, **more)
+    named = {**case.order, **options, **more}
+    return kind(case.table.schema, case.query, case.time, case.tie_breaker, case.output, **named)
 
 
 def result_of(case: Case, stream: Stream) -> pa.Table:

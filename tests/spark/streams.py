@@ -111,6 +111,22 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
         "PATTERN SEQ(A a, B+ b[]) WHERE { [k] } WITHIN 20 minutes",
         {"time": ("since", "ts")},
     ),
+    "touching": (
+        "PATTERN SEQ(A a, B+ b[]) WHERE { [k] } WITHIN 20 minutes",
+        {"time": ("since", "ts"), "touching": "before"},
+    ),
+    "complete windows": (
+        "PATTERN AND(A a, ~B b) WHERE { [k] AND b.x > 5 } WITHIN 40 minutes",
+        {"complete_windows": True},
+    ),
+    "complete windows, over matches": (
+        "PATTERN SEQ(A a, ~B b) WHERE skip_till_any_match { [k] } WITHIN 15 minutes RETURN count(*) AS n",
+        {"time": ("since", "ts"), "complete_windows": True},
+    ),
+    "complete windows of events": (
+        "PATTERN SEQ(A a, ~B b) WHERE { [k] } WITHIN 7 EVENTS",
+        {"complete_windows": True, "output": "non_overlap"},
+    ),
     "events": ("PATTERN SEQ(A a, B b) WHERE { [k] } WITHIN 6 EVENTS", {}),
     "events, keyless": (
         "PATTERN SEQ(A a, ~C c, B b) WHERE skip_till_any_match { a.x > 0 } WITHIN 6 EVENTS",

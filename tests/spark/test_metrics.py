@@ -73,6 +73,7 @@ def test_no_relevant_rows(spark: SparkSession, frame: DataFrame, adaptive: str, 
         assert fyke.match(some, query, metrics=metrics, **OPTIONS).collect() == []
         counts = exact(metrics.get())
     assert counts.pop("rows") - counts.pop("rejected_rows") == expected == counts.pop("events_filtered")
+    assert counts.pop("missing_types") == (type == "Unheard")
     assert counts == dict.fromkeys(counts, 0)
 
 
@@ -127,3 +128,30 @@ def test_statistics_of_no_rows_are_assumed(frame: DataFrame) -> None:
         frame.where("n < -1"), "PATTERN SEQ(A a, B b) WITHIN 1 hour", metrics=metrics, **OPTIONS
     ).count()
     assert metrics.statistics() == fyke.Statistics()
+
+
+def test_ties_and_missing_types_are_told(frame: DataFrame) -> None:
+    query = "PATTERN SEQ(ANY a, ANY b, ~CC c) WHERE skip_till_any_match { a.n > 5 } WITHIN 5 minutes"
+    table, spark = on_table_and_frame(frame, query, {**OPTIONS, "engine": "automaton"})
+    assert table["tied_successors"] == spark["tied_successors"] > 0
+    assert table["missing_types"] == spark["missing_types"] == 1
+    swapped = fyke.Metrics()
+    fyke.match(frame, "PATTERN SEQ(a A, b B) WITHIN 1 hour", metrics=swapped, **OPTIONS).count()
+    assert swapped.missing_types == {
+        "a": " 'A' is a type: the type comes first, as in A a.",
+        "b": " 'B' is a type: the type comes first, as in B b.",
+    }
+    nothing = fyke.Metrics()
+    fyke.match(frame.limit(0), query, metrics=nothing, **OPTIONS).count()
+    assert (nothing.missing_types, nothing.get()["missing_types"]) == ({}, 0)
+
+
+def test_statistics_name_missing_types(frame: DataFrame) -> None:
+    query = "PATTERN SEQ(A a, b B) WITHIN 30 minutes"
+    known = fyke.statistics(frame, query, **OPTIONS)
+    assert known.missing_types == {"b": " 'B' is a type: the type comes first, as in B b."}
+    text = fyke.explain(frame, query, statistics=known, **OPTIONS)
+    assert "no event is of type 'b'. 'B' is a type: the type comes first, as in B b." in text
+    assert fyke.statistics(frame, "PATTERN SEQ(A a, B b) WITHIN 1 hour", **OPTIONS).missing_types == {}
+    rare = "PATTERN SEQ(A a, B b) WHERE { b.x > 1000 } WITHIN 1 hour"
+    assert fyke.statistics(frame, rare, **OPTIONS).missing_types == {}

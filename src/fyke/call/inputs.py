@@ -11,9 +11,12 @@ import pyarrow.compute as pc
 
 from fyke.call.events import Given
 from fyke.call.source import check_no_types, check_values, columns_of
+from fyke.call.warn_user import warn_of_types
 from fyke.engine.input.prepare import in_plain_types
+from fyke.engine.measure.types_seen import types_in
 from fyke.errors import Place, UnknownTypeError, UnsupportedQueryError, listed, near_misses
 from fyke.logical.schema import make_schema
+from fyke.plan.missing_types import missing_types
 from fyke.spark.relational import of_type
 
 
@@ -61,8 +64,11 @@ class Streams:
             return Input(self.events, self.time)
         if self.given.on_spark:
             return Input(of_type(self.events, self.type_column, [name]), self.time)
-        column = self.events.column(self.type_column).cast(pa.string())
-        return Input(self.events.filter(pc.equal(column, name)), self.time)
+        column = self.events.column(self.type_column)
+        found = self.events.filter(pc.equal(column.cast(pa.string()), name))
+        if found.num_rows == 0 and self.events.num_rows:
+            warn_of_types(missing_types({name: ()}, types_in(column)))
+        return Input(found, self.time)
 
     def check_named(self, named: Mapping[str, Place | None], text: str | None) -> None:
         """Raise if a query names several streams of events that have no types."""

@@ -68,4 +68,4 @@ def known_query(
 def _key(schema: EventSchema) -> Hashable:
     attributes = None if schema.attributes_of is None else tuple(schema.attributes_of.items())
     ordering = (schema.time, schema.type_column, schema.tie_breaker, schema.unit)
-    return (tuple(schema.columns.items()), ordering, attributes)
+    return (tuple(schema.columns.items()), ordering, schema.touching, schema.unique, attributes)

@@ -7,6 +7,7 @@ from fyke.call.inputs import Streams
 from fyke.call.options import Options
 from fyke.call.pattern import PatternCall
 from fyke.call.relational import RelationalCall
+from fyke.call.source import spell_options
 from fyke.language.relational import RelationalQuery
 
 
@@ -18,6 +19,7 @@ def make_call(given: Given, options: Options) -> PatternCall | RelationalCall:
     FykeError
         If the events, the options and the query do not fit one another.
     """
+    options = spell_options(given, options)
     if isinstance(options.query, RelationalQuery):
         streams = Streams(given, time=options.time, type_column=options.type_column)
         return RelationalCall(streams, options)

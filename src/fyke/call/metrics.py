@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from fyke.engine.counters import PEAKS, Counters
 from fyke.engine.measure.clock import Clock
 from fyke.engine.measure.observe_run import RunObserver
 from fyke.errors import InputError, NotRunError, listed
+from fyke.plan.missing_types import told_missing
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics
 from fyke.spark.observe import Observed
 
 _WORK = ("condition_evaluations", "memory_operations")
 _SOON = 1.0  # seconds: Spark tells of an action a moment after it has returned
-
-
-class RejectedRowsWarning(UserWarning):
-    """Rows without a time were left out, and no :class:`Metrics` was given to count them."""
 
 
 class Metrics:
@@ -37,6 +34,7 @@ class Metrics:
         self._values: dict[str, int | float] = {}
         self._observed: Observed | None = None
         self._seen: RunObserver | None = None
+        self._missing: dict[str, str] = {}
 
     def __repr__(self) -> str:
         """Return the counts and clocks, one a line."""
@@ -47,6 +45,7 @@ class Metrics:
         lines = [f"Metrics of {listed(self.queries)}" if self.queries else "Metrics"]
         for name, value in values.items():
             lines.append(f"  {name:<{width}}  {f'{value:,}' if isinstance(value, int) else f'{value:.6f}'}")
+        lines += [f"  {told_missing({name: hint})}" for name, hint in self.missing_types.items()]
         return "\n".join(lines)
 
     @property
@@ -96,6 +95,20 @@ class Metrics:
             remedy="Give them to a call, as in fyke.match(events, query, ..., metrics=metrics).",
         )
 
+    @property
+    def missing_types(self) -> dict[str, str]:
+        """The event types that the query names and no event has, each with what may be meant.
+
+        Raises
+        ------
+        NotRunError
+            If nothing has run.
+        """
+        self._check_filled(10.0)
+        if self.queries:
+            return {name: hint for each in self.queries.values() for name, hint in each.missing_types.items()}
+        return dict(self._missing) if self._observed is None else self._observed.missing_types()
+
     def per_event(self) -> dict[str, float]:
         """Return the conditions evaluated and memory operations for each event with a time ([L] 8)."""
         counts = self.get()
@@ -124,16 +137,23 @@ class Metrics:
                 f"statistics are of one query, and these are the metrics of {listed(self.queries)}",
                 remedy="Ask for those of one, as in metrics.queries['label'].statistics().",
             )
-        if self._observed is not None:
-            return self._observed.statistics()
-        return Statistics() if self._seen is None else self._seen.statistics()
+        seen = self._seen if self._observed is None else self._observed
+        found = Statistics() if seen is None else seen.statistics()
+        return replace(found, missing_types=self.missing_types)
 
     def set_counters(
-        self, rows: int, rejected_rows: int, counters: Counters, clock: Clock, seen: RunObserver | None = None
+        self,
+        rows: int,
+        rejected_rows: int,
+        counters: Counters,
+        clock: Clock,
+        seen: RunObserver | None = None,
+        missing: Mapping[str, str] | None = None,
     ) -> None:
         """Take the counts of a call on a table."""
-        self.queries, self._observed, self._seen = {}, None, seen
-        self._values = {"rows": rows, "rejected_rows": rejected_rows, **asdict(counters), **clock.seconds}
+        self.queries, self._observed, self._seen, self._missing = {}, None, seen, dict(missing or {})
+        read = {"rows": rows, "rejected_rows": rejected_rows, "missing_types": len(self._missing)}
+        self._values = {**read, **asdict(counters), **clock.seconds}
 
     def observe(self, plan: Plan) -> Observed:
         """Return what is to be filled by a call on a DataFrame."""

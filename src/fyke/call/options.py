@@ -14,7 +14,7 @@ from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
 from fyke.language.text import AnyQuery, parse
 from fyke.limits import Limits
-from fyke.logical.schema import tie_breakers, time_pair
+from fyke.logical.schema import tie_breakers, time_pair, touching_before
 from fyke.plan.engines import ENGINES
 from fyke.plan.outputs import OUTPUTS
 from fyke.plan.statistics import Statistics
@@ -43,6 +43,9 @@ class Options:
     statistics: Statistics | None
     metrics: Metrics | None
     watermark: str | None = None
+    touching: str | None = None
+    complete_windows: bool = False
+    unique_order: bool = False
 
 
 def check_options(
@@ -60,6 +63,9 @@ def check_options(
     statistics: Statistics | None = None,
     metrics: Metrics | None = None,
     watermark: str | None = None,
+    touching: str | None = None,
+    complete_windows: bool = False,
+    unique_order: bool = False,
 ) -> Options:
     """Return the options of a call; columns are looked for once the events are known.
 
@@ -74,6 +80,10 @@ def check_options(
     bounds = checked_limits(limits)
     techniques = Techniques() if techniques is None else techniques
     _check_kind("techniques", techniques, Techniques, "techniques=fyke.Techniques(merging=False)")
+    _check_switch(
+        "complete_windows", complete_windows, "matches are left out whose absence reaches past the data"
+    )
+    _check_switch("unique_order", unique_order, "columns that the query does not need are not read for order")
     known, arities = _checked_functions(functions)
     return Options(
         query=checked_query(query, bounds),
@@ -90,6 +100,9 @@ def check_options(
         statistics=statistics,
         metrics=metrics,
         watermark=watermark,
+        touching=touching_before(touching),
+        complete_windows=complete_windows,
+        unique_order=unique_order,
     )
 
 
@@ -133,6 +146,13 @@ def _check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
         raise OptionError(
             f"{name} must be one of {', '.join(map(repr, allowed))}, found {shown(value)}."
             f"{near_misses(str(value), allowed)}"
+        )
+
+
+def _check_switch(name: str, value: object, effect: str) -> None:
+    if not isinstance(value, bool):
+        raise OptionError(
+            f"{name} must be True or False, found {shown(value)}", remedy=f"With {name}=True {effect}."
         )
 
 

@@ -12,13 +12,15 @@ import pyarrow as pa
 from fyke.call.events import Given, Kind
 from fyke.call.known_queries import KnownQuery, known_query
 from fyke.call.options import Options
-from fyke.call.source import check_values, computed_with, in_order, make_source, timed
-from fyke.call.warn_user import SlowStreamWarning, warn_user
+from fyke.call.source import check_values, computed_with, covering_table, in_order, make_source, timed
+from fyke.call.warn_user import SlowStreamWarning, warn_of_ties, warn_of_types, warn_user
+from fyke.engine.counters import Counters
 from fyke.engine.engine import Engine
 from fyke.engine.input.prepare import prepare
 from fyke.engine.measure.clock import Clock
 from fyke.engine.measure.observe_run import RunObserver
 from fyke.engine.measure.sample import measure_table
+from fyke.engine.measure.types_seen import missing_in_table
 from fyke.engine.output.builders import builder_of
 from fyke.engine.read_table import read_table
 from fyke.errors import OptionError
@@ -91,20 +93,26 @@ class PatternCall:
         """Yield the matches in a table; a lazy engine searches on when a batch has been taken."""
         plan = self.plan()
         events, _ = timed(self.source.events, self.source.schema, warn=True)
+        plan = covering_table(plan, events)
         rows = prepare(events, plan, whole_input=True, anchors=find_anchors(plan))
+        warn_of_types(missing_in_table(plan, events, rows))
         if plan.result.over_matches:
-            yield from read_table(Engine(plan), rows)[0].to_batches()
+            result, counters = read_table(Engine(plan), rows)
+            warn_of_ties(plan, counters)
+            yield from result.to_batches()
             return
-        engine, builder = Engine(plan), builder_of(plan)
+        engine, builder, counters = Engine(plan), builder_of(plan), Counters()
         for found in engine.advance_in_chunks(engine.start(rows.schema), rows, None):
+            counters.merge(found.counters)
             if len(found.matches) or found.graphs:
                 for piece in found.in_pieces(_PIECE_MATCHES):
                     yield from builder.rows(piece).to_batches()
+        warn_of_ties(plan, counters)
 
     def explain(self) -> str:
         """Say in words what the query means and how it would be run."""
         plan, metrics = self.plan(), self.options.metrics
-        plan = replace(plan, statistics=self._measured(plan))
+        plan = replace(plan, statistics=self._with_types(plan, self._measured(plan)))
         ran = (
             ObservedRun(metrics.get(), metrics.statistics())
             if metrics is not None and metrics.filled
@@ -118,7 +126,7 @@ class PatternCall:
         plan = replace(self.plan(), engine="automaton")
         if self.source.on_spark:
             return measure_frame(plan, self.source.events)
-        return self._measured(plan) or Statistics()
+        return self._with_types(plan, self._measured(plan)) or Statistics()
 
     def plan(self) -> Plan:
         """Analyse the query against the events, and choose who searches."""
@@ -134,7 +142,13 @@ class PatternCall:
         if not self.source.on_spark:
             self._check_values(plan)
         engine = choose_engine(options.engine, plan)
-        plan = replace(plan, functions=options.functions, engine=engine, statistics=options.statistics)
+        plan = replace(
+            plan,
+            functions=options.functions,
+            engine=engine,
+            statistics=options.statistics,
+            complete_windows=options.complete_windows,
+        )
         planned = options.engine == "auto" or (
             options.engine == "lazy_chain" and options.statistics is not None
         )
@@ -179,20 +193,31 @@ class PatternCall:
         table, _ = timed(self.source.events, self.source.schema, warn=False)
         return measure_table(plan, table, kept.measured_by(plan) if kept else None)
 
+    def _with_types(self, plan: Plan, found: Statistics | None) -> Statistics | None:
+        """Return statistics with the types that no event of a table has; those of a DataFrame know them."""
+        if found is None or self.source.on_spark:
+            return found
+        table, _ = timed(self.source.events, self.source.schema, warn=False)
+        return replace(found, missing_types=missing_in_table(plan, table))
+
     def _match_table(self, plan: Plan) -> pa.Table:
         clock, metrics, source = Clock(), self.options.metrics, self.source
         table, rejected_rows = timed(source.events, source.schema, warn=metrics is None)
-        anchors = find_anchors(plan)
+        plan, anchors = covering_table(plan, table), find_anchors(plan)
         rows = prepare(table, plan, whole_input=True, anchors=anchors)
+        missing = missing_in_table(plan, table, rows)
+        warn_of_types(missing)
         clock.lap("prepare")
         engine = Engine(plan)
         if metrics is None:
-            return read_table(engine, rows, clock)[0]
+            result, counters = read_table(engine, rows, clock)
+            warn_of_ties(plan, counters)
+            return result
         seen = RunObserver(plan)
         at_input = anchors is not None and in_order(table, source.schema)
         result, counters = read_table(engine, rows, clock, None if at_input else seen.look)
         if at_input:
             seen.look_at_input(table)
         counters.events_filtered = table.num_rows - rows.num_rows
-        metrics.set_counters(source.events.num_rows, rejected_rows, counters, clock, seen)
+        metrics.set_counters(source.events.num_rows, rejected_rows, counters, clock, seen, missing)
         return result

@@ -19,7 +19,7 @@ from fyke.call.make_call import make_call
 from fyke.call.metrics import Metrics
 from fyke.call.options import Options, named_options
 from fyke.call.relational import RelationalCall
-from fyke.call.source import columns_of
+from fyke.call.source import columns_of, spell_options
 from fyke.errors import (
     CycleError,
     InputError,
@@ -148,7 +148,7 @@ class Program:
                     remedy=f"Its labels are {listed(self.queries)}.",
                 )
         given = take_events(events)
-        run = _Run(self, given, checked)
+        run = _Run(self, given, {label: spell_options(given, each) for label, each in checked.items()})
         wanted = self.queries if outputs is None else outputs
         results = {label: given.returned(run.result(label), checked[label].output) for label in wanted}
         if metrics is not None:
@@ -185,16 +185,20 @@ class _Run:
         options = self._with_metrics(label)
         if isinstance(query, RelationalQuery):
             results = {each: self._input(each, query) for each in inputs}
-            options = replace(options, output="all", engine="auto")  # these are for the patterns
+            # These are for the patterns.
+            options = replace(options, output="all", engine="auto", touching=None)
+            options = replace(options, complete_windows=False, unique_order=False)
             return RelationalCall(self.streams, options, results).run()
         if inputs:
-            options = replace(options, time=(START, END), type_column=None)
+            options = replace(options, time=(START, END), type_column=None, unique_order=False)
             if self.given.kind is Kind.STREAM:
                 raise StreamError(
                     "in a program a pattern reads no results of other queries if the events are a stream",
                     remedy="Write them to a table, and match what comes there as a stream of its own.",
                 )
             return make_call(replace(self.given, events=self._mixed(query, inputs)), options).run()
+        if options.time[0] == options.time[1]:
+            options = replace(options, touching=None)  # that is for the queries whose events last
         return make_call(replace(self.given, events=self._given_to(query)), options).run()
 
     def _with_metrics(self, label: str) -> Options:

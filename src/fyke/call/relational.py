@@ -120,7 +120,14 @@ class RelationalCall:
 
 
 def _check_options(options: Options) -> None:
-    for name, given, only in (("output", options.output, "all"), ("engine", options.engine, "auto")):
+    checked: tuple[tuple[str, object, object], ...] = (
+        ("output", options.output, "all"),
+        ("engine", options.engine, "auto"),
+        ("touching", options.touching, None),
+        ("complete_windows", options.complete_windows, False),
+        ("unique_order", options.unique_order, False),
+    )
+    for name, given, only in checked:
         if given != only:
             raise OptionError(
                 f"{name}={given!r} has a meaning for patterns, and this query has none",

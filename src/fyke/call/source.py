@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fyke.call.events import Given
-from fyke.call.metrics import RejectedRowsWarning
 from fyke.call.options import Options
-from fyke.call.warn_user import warn_user
+from fyke.call.warn_user import RejectedRowsWarning, warn_user
 from fyke.engine.input.order import times
 from fyke.engine.input.prepare import in_plain_types
 from fyke.errors import InputError, OptionError
 from fyke.language.ast import Expression, IsNull, Reference, children
+from fyke.language.query import Query
 from fyke.logical.returns import OWN, OutputColumn
 from fyke.logical.schema import EventSchema, make_schema, unite_columns
+from fyke.logical.spelling import spell_query, spell_relational, spelled
+from fyke.plan.plan import Plan
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.session import is_frame
 
@@ -50,6 +52,30 @@ def make_source(given: Given, options: Options) -> Source:
     columns = columns_of(given.events)
     events = given.events if given.on_spark else in_plain_types(given.events)
     return Source(events, _schema(columns, options.type_column, options), given.on_spark)
+
+
+def spell_options(given: Given, options: Options) -> Options:
+    """Return the options with columns named as the events spell them, if Spark does not tell their case."""
+    columns = spoken_columns(given)
+    if columns is None:
+        return options
+    kind = options.type_column
+    query = options.query
+    return replace(
+        options,
+        query=spell_query(query, columns) if isinstance(query, Query) else spell_relational(query, columns),
+        time=(spelled(options.time[0], columns), spelled(options.time[1], columns)),
+        type_column=spelled(kind, columns) if isinstance(kind, str) else kind,
+        tie_breaker=tuple(spelled(name, columns) for name in options.tie_breaker),
+    )
+
+
+def spoken_columns(given: Given) -> dict[str, pa.DataType] | None:
+    """Return the columns of events whose names may be written in any case; None if there are none."""
+    frames = list(given.events.values()) if isinstance(given.events, Mapping) else [given.events]
+    if not given.on_spark or spark_prepare.tells_case(frames[0]):
+        return None
+    return {name: kind for frame in frames for name, kind in columns_of(frame).items()}
 
 
 def _united(
@@ -87,8 +113,15 @@ def _schema(
         attributes_of=attributes_of,
         tie_breaker=options.tie_breaker,
         time_unit=options.time_unit,
+        touching=options.touching,
+        unique_order=options.unique_order,
     )
     check_time_unit(options.time_unit, [schema])
+    if schema.touching and schema.points:
+        raise OptionError(
+            f"touching has a meaning for events that last, and with time={schema.end!r} all are points",
+            remedy="Give time=('start', 'end'); what orders points of one time is a tie_breaker.",
+        )
     return schema
 
 
@@ -225,3 +258,11 @@ def in_order(table: pa.Table, schema: EventSchema) -> bool:
     """Say whether the ends of events never fall from row to row."""
     ends = times(table.column(schema.end))
     return bool((ends[1:] >= ends[:-1]).all())
+
+
+def covering_table(plan: Plan, table: pa.Table) -> Plan:
+    """Return the plan with the time that a table covers, if absences may reach past it."""
+    if not plan.looks_past_data or not plan.window.counts_time or table.num_rows == 0:
+        return plan
+    start, end = (times(table.column(name)) for name in plan.schema.time)
+    return replace(plan, covered=(int(start.min()), int(end.max())))

@@ -5,6 +5,22 @@ from __future__ import annotations
 import sys
 import warnings
 
+from fyke.engine.counters import Counters
+from fyke.plan.missing_types import told_missing
+from fyke.plan.plan import Plan
+
+
+class RejectedRowsWarning(UserWarning):
+    """Rows without a time were left out, and no :class:`fyke.Metrics` was given to count them."""
+
+
+class TiedEventsWarning(UserWarning):
+    """Events of equal time stood in no sequence, and no :class:`fyke.Metrics` was given to count them."""
+
+
+class MissingTypeWarning(UserWarning):
+    """A query names an event type that no event has."""
+
 
 class SlowStreamWarning(UserWarning):
     """A stream would be much slower than it need be."""
@@ -16,3 +32,22 @@ def warn_user(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "fyke":
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_of_ties(plan: Plan, counters: Counters) -> None:
+    """Say how many events only their equal time kept from following another one, unless ties are ordered."""
+    count = counters.tied_successors
+    if count == 0 or plan.schema.tie_breaker:
+        return
+    events = "1 event has" if count == 1 else f"{count:,} events have"
+    warn_user(
+        f"{events} the time of another one that could come right before in the pattern, and events of one "
+        "time are never in sequence; give tie_breaker='column' if a column says which comes first",
+        TiedEventsWarning,
+    )
+
+
+def warn_of_types(missing: dict[str, str]) -> None:
+    """Say which types that a query names no event has, given hints by type."""
+    if missing:
+        warn_user(told_missing(missing), MissingTypeWarning)

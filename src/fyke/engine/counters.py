@@ -17,6 +17,8 @@ class Counters:
         Events that backtracking has read again.
     late_rows, tied_rows
         Rows not after the last watermark; relevant rows that share their time with another one.
+    tied_successors
+        Those of them that could directly follow another one of their time, if it were earlier.
     starts_skipped
         Events that could have started a run but whose window cannot hold a match.
     runs_created, runs_merged, peak_runs
@@ -44,6 +46,7 @@ class Counters:
     events_reread: int = 0
     late_rows: int = 0
     tied_rows: int = 0
+    tied_successors: int = 0
     starts_skipped: int = 0
     runs_created: int = 0
     runs_merged: int = 0

@@ -21,7 +21,7 @@ from fyke.engine.feed import Feed
 from fyke.engine.found import Found
 from fyke.engine.input.list_lengths import check_list_lengths
 from fyke.engine.input.order import order_rows, times
-from fyke.engine.input.segments import count_tied_rows, find_segments, number_events
+from fyke.engine.input.segments import count_ties, find_segments, number_events
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.limits import limits_by_partition
@@ -41,6 +41,7 @@ from fyke.engine.selection.choose import Chooser
 from fyke.engine.selection.non_overlap import keep_apart
 from fyke.engine.state import Memory, State, empty_state
 from fyke.plan.plan import Plan
+from fyke.plan.successions import direct_successions
 
 _END_OF_TIME = 2**63 - 1
 
@@ -64,6 +65,7 @@ class Engine:
         self.searcher = SEARCHERS[plan.engine](self.compiled)
         self.chooser = Chooser(self.compiled, self.searcher)
         self.literals = literals_of(self.searcher.programs)
+        self.successions = direct_successions(plan)
         self.waits = can_be_ruled_out(plan, self.searcher.programs)
         absences = any(program.absence_rows for program in self.searcher.programs)
         self._start: State | None = None  # made once: it is the same for all calls
@@ -192,7 +194,9 @@ class Engine:
         """Count the events read; return the first unread event of each segment."""
         read_to = feed.segments[:, 2] if reading is None or reading.read_to is None else reading.read_to
         feed.counters.events_read = int((read_to - feed.segments[:, 1]).sum())
-        feed.counters.tied_rows = count_tied_rows(feed.ordered, feed.segments[:, 1], read_to)
+        feed.counters.tied_rows, feed.counters.tied_successors = count_ties(
+            feed.ordered, feed.segments[:, 1], read_to, self.successions, apart=self.plan.reads_apart
+        )
         return read_to
 
     # --- which matches ----------------------------------------------------------------

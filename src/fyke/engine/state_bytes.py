@@ -184,7 +184,9 @@ def _is_time(value: object) -> bool:
 def _identity(plan: Plan, schema: pa.Schema) -> dict[str, str]:
     """Return what a state belongs to."""
     known = plan.schema
-    ordering = (known.time, known.type_column, known.tie_breaker, known.unit, plan.split)
+    ordering: tuple[object, ...] = (known.time, known.type_column, known.tie_breaker, known.unit, plan.split)
+    if known.touching or plan.complete_windows:
+        ordering += (known.touching, plan.complete_windows)
     columns = [(field.name, str(field.type)) for field in plain_rows(schema.empty_table()).schema]
     digest = hashlib.blake2b(repr((columns, ordering)).encode(), digest_size=8).hexdigest()
     return {"query": plan.fingerprint, "schema": digest, "engine": plan.engine, "output": plan.output}
@@ -212,7 +214,7 @@ def _check_identity(header: Mapping[str, Any], plan: Plan, schema: pa.Schema) ->
     if header["schema"] != own["schema"]:
         raise StateError(
             "the saved state is for events with another schema: columns that the query needs, their types, "
-            "or the columns that order and divide the events differ",
+            "or the columns and options that order and divide the events differ",
             remedy=f"Give the events the schema they had. {_START_AGAIN}",
         )
 

@@ -42,6 +42,8 @@ class EventSchema:
         Nanoseconds in one unit of the time column, or None for plain numbers.
     touching
         Whether an event is before one that starts when it ends, unless both are points.
+    unique
+        Whether no two events of a partition share time and tie-breakers, so that these alone order them.
     """
 
     columns: Mapping[str, pa.DataType]
@@ -51,6 +53,7 @@ class EventSchema:
     tie_breaker: tuple[str, ...] = ()
     unit: int | None = field(default=None)
     touching: bool = False
+    unique: bool = False
 
     @property
     def start(self) -> str:
@@ -79,9 +82,12 @@ class EventSchema:
         Columns without an order (maps) are left out: they cannot make processing order differ in a
         way that could be reproduced.  If events that touch are before one another, one that ends at a
         time comes before the points of that time, so the start time is next to the end time.
+        Columns that are not needed if the first ones order all events are left out.
         """
         start = (self.start,) if self.touching else ()
         first = dict.fromkeys((self.end, *start, *self.tie_breaker))
+        if self.unique:
+            return tuple(first)
         rest = (name for name, kind in self.columns.items() if name not in first and orderable(kind))
         return (*first, *rest)
 
@@ -104,10 +110,12 @@ def make_schema(
     tie_breaker: str | Sequence[str] | None = None,
     time_unit: str | None = None,
     touching: str | None = None,
+    unique_order: bool = False,
 ) -> EventSchema:
     """Check the columns named in a call against the events and return the schema.
 
-    ``touching="before"``: intervals that touch are before one another.
+    ``touching="before"``: intervals that touch are before one another.  ``unique_order``: time and
+    tie-breakers tell the events of a partition apart.
 
     Raises
     ------
@@ -134,13 +142,16 @@ def make_schema(
             f"start {times[0]!r} is {columns[times[0]]} and end {times[1]!r} is {columns[times[1]]}",
             remedy="Cast both to the same type.",
         )
-    if touching not in (None, "before"):
-        raise OptionError(
-            f"touching must be 'before', or be left out, found {shown(touching)}",
-            remedy="With touching='before' an event is before one that starts when it ends.",
-        )
+    before = touching_before(touching) is not None
     return EventSchema(
-        columns, times, type_column, attributes_of, ties, units.pop(), touching=touching is not None
+        columns,
+        times,
+        type_column,
+        attributes_of,
+        ties,
+        units.pop(),
+        touching=before,
+        unique=unique_order,
     )
 
 
@@ -175,6 +186,21 @@ def tie_breakers(given: object) -> tuple[str, ...]:
     raise OptionError(
         f"tie_breaker must be the name of a column or a list of names, found {shown(given)}",
         remedy="Give tie_breaker='id', or tie_breaker=['line', 'id'].",
+    )
+
+
+def touching_before(given: object) -> str | None:
+    """Return the option ``touching``, checked.
+
+    Raises
+    ------
+    OptionError
+    """
+    if given is None or (isinstance(given, str) and given == "before"):
+        return given
+    raise OptionError(
+        f"touching must be 'before', or be left out, found {shown(given)}",
+        remedy="With touching='before' an event is before one that starts when it ends.",
     )
 
 

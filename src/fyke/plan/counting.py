@@ -70,10 +70,12 @@ def plan_counting(
     output: str,
     *,
     first_chance: bool,
+    whole: bool = False,
 ) -> Counting | str:
     """Return how a lazy engine tallies the matches of a query, or why it must make a row of each.
 
-    ``result`` is what RETURN asks for; with ``first_chance`` absences are checked as soon as they can be.
+    ``result`` is what RETURN asks for; with ``first_chance`` absences are checked as soon as they can
+    be; ``whole``: something about whole matches decides which are left out.
     """
     if not result.over_matches:
         return "RETURN asks for matches"
@@ -88,6 +90,7 @@ def plan_counting(
     variables = {v.name: v for each in alternatives for v in each.variables}
     values = tuple((each, _value(each, variables, schema)) for each in found)
     why = _needs_rows(alternatives, values, groups=groups, first_chance=first_chance)
+    why = "windows must be complete" if whole else why
     if not why and groups and not coupled:
         return Counting(values, True, "conditions couple neighbouring elements at most")
     if not why and (counted or not groups):

@@ -14,6 +14,7 @@ from fyke.plan.plan import Plan
 from fyke.plan.planner import Choice, choose_plan, expected_run
 from fyke.plan.pushdown import physical
 from fyke.plan.statistics import Statistics
+from fyke.plan.successions import covering
 
 _READS = {
     Strategy.ANY: "every satisfied binding starts a new run, and the old one goes on",
@@ -102,7 +103,7 @@ def _title(text: str) -> list[str]:
 def _alternative(alternative: Alternative) -> list[str]:
     names = [variable.name for variable in alternative.variables]
     lines = [f"  bind     {', '.join(map(_variable, alternative.variables))}"]
-    covers = _covering(alternative.order, set(names))
+    covers = sorted(covering(alternative.order, set(names)))
     lines.append(f"  order    {', '.join(f'{u} < {v}' for u, v in covers) or 'any'}")
     lines += [f"  where    {_condition(condition)}" for condition in alternative.conditions]
     for absence in alternative.absences:
@@ -116,12 +117,6 @@ def _variable(variable: Variable) -> str:
         return f"{variable.name}: {kind}"
     most = "" if variable.maximum is None else str(variable.maximum)
     return f"{variable.name}[]: {kind}{{{variable.minimum},{most}}}"
-
-
-def _covering(order: frozenset[tuple[str, str]], names: set[str]) -> list[tuple[str, str]]:
-    """Return the pairs of an order that the others do not imply."""
-    pairs = {(u, v) for u, v in order if u in names and v in names}
-    return sorted((u, v) for u, v in pairs if not any((u, w) in pairs and (w, v) in pairs for w in names))
 
 
 def _condition(condition: Condition) -> str:
@@ -171,14 +166,19 @@ def _row_text(expression: Expression) -> str:
 
 def _matching(plan: Plan) -> list[str]:
     schema, window = plan.schema, plan.query.window
+    rest = "" if schema.unique else ", then all columns"
     lines = [
         f"  split by {', '.join(plan.keys) or 'nothing: one stream'}",
-        f"  order    {', '.join((schema.end, *schema.tie_breaker))}, then all columns",
+        f"  order    {', '.join((schema.end, *schema.tie_breaker))}{rest}",
         f"  engine   {plan.engine}",
         f"  strategy {plan.strategy.value}: {_READS[plan.strategy]}",
         f"  window   {'none' if window is None else unparse_window(window)}",
         f"  output   {plan.output}",
     ]
+    if schema.touching:
+        lines.append("  touching an event is before one that starts when it ends, unless both are points")
+    if plan.looks_past_data:
+        lines.append("  complete no match whose absence reaches past the data")
     if plan.engine == "lazy_chain":
         given = plan.techniques.order or plan.order
         lines.append(f"  chain    {', '.join(given) if given else 'rare variables first, groups last'}")

@@ -16,6 +16,7 @@ from fyke.logical.returns import Output
 from fyke.logical.schema import EventSchema
 from fyke.plan.counting import Counting, plan_counting
 from fyke.plan.engines import DEFAULT_ENGINE, ENGINES
+from fyke.plan.open_absences import open_sides
 from fyke.plan.outputs import OUTPUTS, OutputFormat
 from fyke.plan.pushdown import Derived, Role, physical, push_down
 from fyke.plan.statistics import Statistics, Sums
@@ -79,6 +80,9 @@ class Plan:
     engine, order, statistics
         Which engine searches; the planned order of a lazy chain, unless ``techniques`` has one; what is known
         about the data.
+    complete_windows, covered
+        Whether matches are left out whose absences reach past the data; the first start and the last end of
+        these, where they are known before anything is read.
     counting
         How aggregates over matches are computed without rows of matches, or why they are not.
     """
@@ -111,6 +115,8 @@ class Plan:
     engine: str = DEFAULT_ENGINE
     statistics: Statistics | None = None
     order: tuple[str, ...] | None = None
+    complete_windows: bool = False
+    covered: tuple[int, int] | None = None
     counting: Counting | str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -121,7 +127,12 @@ class Plan:
             return f"the {self.engine} lists matches"
         first_chance = self.techniques.absence != "post_processing"
         return plan_counting(
-            self.result, self.alternatives, self.schema, self.output, first_chance=first_chance
+            self.result,
+            self.alternatives,
+            self.schema,
+            self.output,
+            first_chance=first_chance,
+            whole=self.looks_past_data,
         )
 
     @property
@@ -171,6 +182,11 @@ class Plan:
             return False
         within = self.window.counts_events or self.strategy.contiguous
         return self.techniques.partition or within or self.stores
+
+    @property
+    def looks_past_data(self) -> bool:
+        """Whether some absence may reach past the data, and matches are left out where one does."""
+        return self.complete_windows and any(any(open_sides(each)) for each in self.alternatives)
 
     def sums(self) -> Sums:
         """Return empty sums for the statistics of this plan's events."""

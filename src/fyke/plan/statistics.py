@@ -31,6 +31,8 @@ class Statistics:
         How many relevant events a window holds.
     rows
         How many rows were measured; 0 if the statistics are only assumed.
+    missing_types
+        The event types that the query names and no event has, each with what may be meant.
 
     >>> print(Statistics({"a": 12.0}, {"a.x < b.x": 0.5}, 30.0, 1000))
     statistics of 1,000 rows, 30 in a window
@@ -42,6 +44,7 @@ class Statistics:
     selectivities: Mapping[str, float] = field(default_factory=dict)
     window_rows: float = 0.0
     rows: int = 0
+    missing_types: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what, values, most in (("rate", self.rates, None), ("selectivity", self.selectivities, 1)):
@@ -70,6 +73,7 @@ class Statistics:
             lines = ["assumed statistics"]
         lines += [f"  {name}  {short(rate)} a window" for name, rate in self.rates.items()]
         lines += [f"  {text}  holds for {100 * s:.3g} %" for text, s in self.selectivities.items()]
+        lines += [f"  no event is of type {name!r}.{hint}" for name, hint in self.missing_types.items()]
         return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import cast
@@ -28,7 +29,7 @@ from fyke.plan.plan import Plan
 from fyke.spark.aggregates import AGGREGATES, with_all_digits
 from fyke.spark.expression import quote, to_sql
 from fyke.spark.observe import Observed, counts_of_task, with_metrics, without_counts
-from fyke.spark.prepare import arranged, arrow_columns, prepared, relevant, together
+from fyke.spark.prepare import COVERED, arranged, arrow_columns, covered, prepared, relevant, together
 from fyke.spark.session import arrange_workers
 
 _CHUNK_ROWS = 1 << 19
@@ -43,11 +44,12 @@ def match_frame(frame: DataFrame, plan: Plan, observed: Observed | None = None) 
     The first action on the result fills ``observed``, if it is given.
     """
     arrange_workers(frame.sparkSession)
+    spanned = covered(frame, plan)
     if observed is not None:
-        frame = observed.input(frame, plan.schema.time)
+        frame = observed.input(frame)
     rows = relevant(prepared(frame, plan), plan)
     rows = together(rows if observed is None else observed.kept(rows), plan)
-    rows = arranged(rows if observed is None else observed.moved(rows), plan)
+    rows = arranged(rows if observed is None else observed.moved(rows), plan, spanned)
     builder = builder_of(plan)
     schema = from_arrow_schema(builder.schema, prefer_timestamp_ntz=True)
     if observed is None:
@@ -106,8 +108,12 @@ def matcher(
     names = list(plan.prepared_columns)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        named = (batch.rename_columns(names) for batch in batches)
-        walk = _Walk(plan, observed=metrics)
+        filled = (batch for batch in batches if batch.num_rows)
+        first = next(filled, None)
+        own = plan if first is None else _covering(plan, first)
+        every = filled if first is None else itertools.chain([first], filled)
+        named = (batch.select(list(range(len(names)))).rename_columns(names) for batch in every)
+        walk = _Walk(own, observed=metrics)
         if walk.seen is None:
             yield from walk.results(named)
             return
@@ -116,6 +122,14 @@ def matcher(
         yield from counts_of_task(walk.builder.schema, walk.counters, walk.clock, walk.seen.sums())
 
     return run
+
+
+def _covering(plan: Plan, batch: pa.RecordBatch) -> Plan:
+    """Return the plan with the time that all events cover, if the rows of a batch say it."""
+    if COVERED not in batch.schema.names:
+        return plan
+    start, end = (times(pa.chunked_array([each])) for each in batch.column(COVERED).slice(0, 1).flatten())
+    return replace(plan, covered=(int(start[0]), int(end[0])))
 
 
 def _ordered_by_number(plan: Plan) -> Plan:
@@ -140,13 +154,11 @@ class _Walk:
         self.state: State | None = None
 
     def results(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield result batches while reading the rows of a Spark partition."""
+        """Yield result batches while reading the rows of a Spark partition, in batches that are not empty."""
         waiting: list[pa.RecordBatch] = []
         rows = 0
         last: pa.Table | None = None
         for batch in batches:
-            if batch.num_rows == 0:
-                continue
             waiting.append(batch)
             rows += batch.num_rows
             if rows >= _CHUNK_ROWS:

@@ -16,9 +16,11 @@ from pyspark.sql.types import StructType
 
 from fyke.engine.counters import PEAKS, Counters
 from fyke.engine.measure.clock import PHASES, Clock
+from fyke.plan.missing_types import missing_types, named_types
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics, Sums
-from fyke.spark.expression import rejected_sql
+from fyke.spark.expression import rejected_sql, text_literal, timed_sql
+from fyke.spark.prepare import type_sql
 
 METRICS = "__fyke_metrics"
 _COUNTS = tuple(asdict(Counters()))
@@ -32,15 +34,29 @@ class Observed:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self._sums = plan.sums()
+        self._plan, self._sums, self._named = plan, plan.sums(), named_types(plan)
         self._input, self._kept, self._moved, self._tasks = (Observation() for _ in range(4))
         self._told: tuple[dict[str, Any], dict[str, Any], dict[str, Any]] | None = None
         self._waiter: Thread | None = None
 
-    def input(self, frame: DataFrame, time: tuple[str, str]) -> DataFrame:
-        """Count the rows of the input, and those of them without a time."""
+    def input(self, frame: DataFrame) -> DataFrame:
+        """Count the rows of the input and those without a time; see which types there are."""
+        time = self._plan.schema.time
         rejected = F.count_if(F.expr(rejected_sql(time)))
-        return frame.observe(self._input, F.count(F.lit(1)).alias("rows"), rejected.alias("rejected_rows"))
+        there = [
+            F.count_if(F.expr(f"{timed_sql(time)} AND {type_sql(self._plan.schema)} = {text_literal(name)}"))
+            for name in self._types()
+        ]
+        return frame.observe(
+            self._input,
+            F.count(F.lit(1)).alias("rows"),
+            rejected.alias("rejected_rows"),
+            *(column.alias(f"type_{number}") for number, column in enumerate(there)),
+        )
+
+    def _types(self) -> list[str]:
+        """Return the types that the query names, and its variables, which may be types in their place."""
+        return list(dict.fromkeys([*self._named, *(name for each in self._named.values() for name in each)]))
 
     def kept(self, frame: DataFrame) -> DataFrame:
         """Count the rows that are sent to the engine."""
@@ -85,10 +101,21 @@ class Observed:
         """Return the counts by name, after the first action."""
         assert self._told is not None
         read, kept, tasks = self._told
-        counts: dict[str, int | float] = {name: int(value) for name, value in read.items()}
+        counts: dict[str, int | float] = {name: int(read[name]) for name in ("rows", "rejected_rows")}
+        counts["missing_types"] = len(self.missing_types())
         counts |= {name: int(tasks[name] or 0) for name in _COUNTS}
         counts["events_filtered"] = int(read["rows"] - read["rejected_rows"] - kept["kept"])
         return counts | {name: float(tasks[name] or 0.0) for name in PHASES}
+
+    def missing_types(self) -> dict[str, str]:
+        """Return the types that the query names and no event has, after the first action."""
+        assert self._told is not None
+        read, *_ = self._told
+        if read["rows"] == read["rejected_rows"]:
+            return {}
+        return missing_types(
+            self._named, [name for number, name in enumerate(self._types()) if read[f"type_{number}"]]
+        )
 
     def statistics(self) -> Statistics:
         """Return what the tasks have seen of the events, after the first action."""

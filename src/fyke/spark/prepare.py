@@ -37,6 +37,7 @@ from fyke.spark.expression import FORBIDDEN, identifier, quote, rejected_sql, te
 
 _UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 _BYTES = "UTF8_BINARY"
+COVERED = "__fyke_covered"
 
 
 def arrow_columns(frame: DataFrame) -> dict[str, pa.DataType]:
@@ -51,8 +52,13 @@ def arrow_columns(frame: DataFrame) -> dict[str, pa.DataType]:
     return {field.name: _arrow_type(field) for field in frame.schema.fields}
 
 
+def tells_case(frame: DataFrame) -> bool:
+    """Say whether the session of a DataFrame tells capital from small letters in names of columns."""
+    return bool(frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true")
+
+
 def _check_names(frame: DataFrame, names: Iterable[str]) -> None:
-    exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    exact = tells_case(frame)
     seen: dict[str, str] = {}
     for name in names:
         key = name if exact else name.lower()
@@ -194,16 +200,27 @@ def row_columns(plan: Plan) -> list[str]:
     return list(dict.fromkeys((*plan.prepared_columns, *_order(plan))))
 
 
-def arranged(frame: DataFrame, plan: Plan) -> DataFrame:
+def arranged(frame: DataFrame, plan: Plan, spanned: DataFrame | None = None) -> DataFrame:
     """Sort rows within their partitions, and keep only the columns that the engine reads.
 
     The columns are those of :func:`prepared_columns` by position: ``mapInArrow`` takes a dot or a
-    backtick in a name for syntax, so here they have plain names.
+    backtick in a name for syntax, so here they have plain names.  What :func:`covered`
+    tells comes last.
     """
     order = [F.col(quote(name)).asc_nulls_first() for name in _order(plan)]
     frame = frame.sortWithinPartitions(*_keys(plan), *order)
     columns = plan.prepared_columns
-    return frame.select(*(F.col(quote(name)).alias(f"c{number}") for number, name in enumerate(columns)))
+    plain = [F.col(quote(name)).alias(f"c{number}") for number, name in enumerate(columns)]
+    return frame.select(*plain, *([] if spanned is None else [spanned.scalar().alias(COVERED)]))
+
+
+def covered(frame: DataFrame, plan: Plan) -> DataFrame | None:
+    """Return the first start and the last end of all events in a struct, if absences may reach past them."""
+    if not plan.looks_past_data or not plan.window.counts_time:
+        return None
+    start, end = (F.col(quote(name)) for name in plan.schema.time)
+    both = F.struct(F.min(start).alias("start"), F.max(end).alias("end"))
+    return frame.where(timed_sql(plan.schema.time)).agg(both.alias(COVERED))
 
 
 def _order(plan: Plan) -> tuple[str, ...]:
@@ -229,7 +246,7 @@ def _roles_sql(roles: tuple[Role, ...], schema: EventSchema) -> str:
         own = " AND ".join(to_sql(condition, schema.columns) for condition in role.conditions) or "TRUE"
         if role.type is not None and schema.type_column is not None:
             # Conditions are evaluated for rows of their own type only: elsewhere they might fail.
-            own = f"CASE WHEN {_type_sql(schema)} = {text_literal(role.type)} THEN {own} ELSE FALSE END"
+            own = f"CASE WHEN {type_sql(schema)} = {text_literal(role.type)} THEN {own} ELSE FALSE END"
         terms.append(f"CASE WHEN {own} THEN {1 << role.bit}L ELSE 0L END")
     return " | ".join(terms)
 
@@ -240,7 +257,7 @@ def _scan_sql(roles: tuple[Role, ...], schema: EventSchema) -> str | None:
     for role in roles:
         parts = [to_sql(each, schema.columns) for each in role.conditions if _is_plain(each)]
         if role.type is not None and schema.type_column is not None:
-            parts.insert(0, f"{_type_sql(schema)} = {text_literal(role.type)}")
+            parts.insert(0, f"{type_sql(schema)} = {text_literal(role.type)}")
         if not parts:
             return None
         terms.append(" AND ".join(parts))
@@ -258,7 +275,8 @@ def _is_plain(condition: Expression) -> bool:
     )
 
 
-def _type_sql(schema: EventSchema) -> str:
+def type_sql(schema: EventSchema) -> str:
+    """Return the SQL text of the event type of a row."""
     assert schema.type_column is not None
     column = identifier(schema.type_column)
     return column if pa.types.is_string(schema.columns[schema.type_column]) else f"CAST({column} AS STRING)"
@@ -269,7 +287,7 @@ def _derived_sql(derived: Derived, schema: EventSchema) -> str:
     if schema.type_column is None or None in derived.types:
         return sql
     types = ", ".join(text_literal(str(each)) for each in sorted(map(str, derived.types)))
-    return f"CASE WHEN {_type_sql(schema)} IN ({types}) THEN {sql} END"
+    return f"CASE WHEN {type_sql(schema)} IN ({types}) THEN {sql} END"
 
 
 def unite(inputs: Mapping[str, DataFrame], columns: Mapping[str, pa.DataType], type_column: str) -> DataFrame:

@@ -19,6 +19,7 @@ from fyke.engine.kernels.input.sorting import (
     number_runs,
     number_within,
 )
+from fyke.errors import InputError
 from fyke.logical.schema import EventSchema
 from fyke.plan.plan import ROLES, Plan
 
@@ -57,12 +58,25 @@ def order_rows(table: pa.Table, plan: Plan, *, sorted_rows: bool = False) -> Ord
             # Only rows of one partition and time change places: codes and ends stay as they are.
             permutation = _break_ties(table, permutation, ranks, schema)
         ranks = _tie_ranks(table, permutation, ranks, schema)
+        if schema.unique and ranks[-1] - ranks[0] < len(ranks) - 1:
+            raise _same_order(schema, table.take(pa.array(permutation)), ranks)
     if not is_identity(permutation):
         table = table.take(pa.array(permutation))
     segments = _segment_starts(ordered_codes)
     codes = ordered_codes if plan.reads_apart else codes[permutation]
     events = _event_array(table, plan, codes, ordered_ends, ranks)
     return Ordered(table, permutation, segments, events)
+
+
+def _same_order(schema: EventSchema, table: pa.Table, ranks: Array) -> InputError:
+    """Return the error about two rows that are said to be in order, and have one rank."""
+    row = int(np.flatnonzero(ranks[1:] == ranks[:-1])[0])
+    names = (schema.end, *schema.tie_breaker)
+    values = ", ".join(f"{name} = {table.column(name)[row].as_py()}" for name in names)
+    return InputError(
+        f"unique_order=True, and two events of a partition have {values}",
+        remedy="Leave unique_order out, or give a tie_breaker that tells all events of one time apart.",
+    )
 
 
 def times(column: pa.ChunkedArray) -> Array:
@@ -232,7 +246,8 @@ def _before_ranks(events: Array, ranks: Array, schema: EventSchema) -> tuple[Arr
     """Return low and high such that x is before y exactly if high[x] < low[y].
 
     At one time a lasting event that starts comes first, then points in the order of the tie-breaker,
-    then a lasting event that ends: so touching intervals are not before one another.
+    then a lasting event that ends: so touching intervals are not before one another.  If they shall be, it
+    is the other way round.
     """
     if schema.points:
         return ranks, ranks
@@ -240,7 +255,8 @@ def _before_ranks(events: Array, ranks: Array, schema: EventSchema) -> tuple[Arr
     point = start == end
     n = len(start)
     instant = np.concatenate((start, end))
-    phase = np.concatenate((np.where(point, 1, 0), np.where(point, 1, 2)))
+    starts, ends = (2, 0) if schema.touching else (0, 2)
+    phase = np.concatenate((np.where(point, 1, starts), np.where(point, 1, ends)))
     rank = np.concatenate((np.where(point, ranks, 0), np.where(point, ranks, 0)))
     order = np.lexsort((rank, phase, instant))
     dense = np.empty(2 * n, np.int64)

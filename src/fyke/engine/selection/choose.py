@@ -12,9 +12,11 @@ from fyke.engine.kernels.arrays import NUMBER, Array
 from fyke.engine.matchset import MatchSet
 from fyke.engine.searcher import Searcher
 from fyke.engine.selection.absences import absences_left, without_absent
+from fyke.engine.selection.complete import in_complete_windows
 from fyke.engine.selection.robust import robust_matches
 from fyke.engine.selection.union import repeated_matches
 from fyke.language.ast import Strategy
+from fyke.plan.open_absences import open_sides
 
 _ROBUST_BYTES = 80  # of a match, while robust ones are chosen from all
 
@@ -24,6 +26,7 @@ class Chooser:
 
     def __init__(self, compiled: CompiledQuery, searcher: Searcher) -> None:
         plan = compiled.plan
+        self.plan = plan
         self.programs = searcher.programs
         by_search = plan.techniques.robust == "backtracking"  # the search itself selects them
         self.picks_robust = plan.strategy is Strategy.ROBUST and not by_search
@@ -31,6 +34,8 @@ class Chooser:
             absences_left(program, searcher.decided_early(number))
             for number, program in enumerate(self.programs)
         ]
+        complete = plan.complete_windows
+        self.open = [open_sides(each) if complete else (False, False) for each in plan.alternatives]
         self.local = [np.full(len(compiled.names), -1, NUMBER) for _ in self.programs]
         for numbers, program in zip(self.local, self.programs, strict=True):
             numbers[compiled.numbering(program)] = np.arange(program.positives)
@@ -42,7 +47,8 @@ class Chooser:
         ------
         LimitReached
         """
-        if len(self.programs) == 1 and not self.picks_robust and len(self.left[0]) == 0:
+        chosen = self.picks_robust or len(self.left[0]) or any(self.open[0])
+        if len(self.programs) == 1 and not chosen:
             return matches
         keep = np.ones(len(matches), bool)
         for number in range(len(self.programs)):
@@ -63,6 +69,9 @@ class Chooser:
             feed.meter.release("robust")
         else:
             chosen = np.ones(len(matches), bool)
+        ahead, back = self.open[number]
+        if ahead or back:
+            chosen &= in_complete_windows(self.plan, matches, feed, ahead=ahead, back=back)
         if len(self.left[number]):
             own = replace(matches, variables=self.local[number][matches.variables])
             chosen &= without_absent(

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.stateful_processor import TimerValues
 from fyke.engine.input.order import times
 from fyke.engine.kernels.arrays import Array
 from fyke.errors import OptionError, StateError, StreamError, TimeColumnError
+from fyke.plan.open_absences import open_sides
 from fyke.plan.plan import Plan
 
 WATERMARK = "spark.watermarkDelayMs"  # how Spark marks a column with a watermark
@@ -65,6 +66,13 @@ def check_plan(plan: Plan) -> None:
         raise StreamError(
             "on a stream a pattern needs a window: without one every event would be kept for ever",
             remedy="Add a window, as in WITHIN 12 hours.",
+        )
+    back = any(open_sides(each)[1] for each in plan.alternatives)
+    if plan.complete_windows and plan.window.counts_time and back:
+        raise StreamError(
+            "complete_windows cannot be decided on a stream for an absence at the start of a pattern: "
+            "no task knows when the stream began",
+            remedy="Leave it out: windows that are not over are never reported on a stream.",
         )
     check_time(plan.schema.end, plan.schema.columns[plan.schema.end])
 
