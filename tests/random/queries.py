@@ -226,11 +226,11 @@ def _computed(draw: st.DrawFn, term: Expression, variables: Sequence[Declared]) 
         other: Expression = Literal(draw(st.sampled_from((1, 2, 0, 0.5))))
         if draw(st.sampled_from((False, False, True))):
             other = _number(draw, draw(st.sampled_from(tuple(variables))))
-        # Products, quotients and remainders of decimals are floats in the kernels: left to the unit tests.
+        # Quotients of decimals of several events are refused.
         decimal = any(
             isinstance(node, Reference) and node.path == ("d",) for n in (term, other) for node in walk(n)
         )
-        return Binary("+" if decimal else kind, term, other)
+        return Binary("*" if decimal and kind == "/" else kind, term, other)
     if kind == "negate":
         return Unary("-", term)
     if kind == "abs":

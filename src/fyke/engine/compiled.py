@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from fyke.engine.conditions.program import Program, Settings
 from fyke.engine.conditions.user_functions import compile_external
-from fyke.engine.input.encode import column_uses, encode
+from fyke.engine.conditions.values import Exactness, check_exact
+from fyke.engine.input.encode import column_uses, encode, time_tick
 from fyke.engine.kernels.arrays import NUMBER, Array, Data
 from fyke.logical.normal_form import Alternative
 from fyke.plan.plan import Plan
@@ -24,10 +25,11 @@ class CompiledQuery:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.uses, self.tick, scale = column_uses(plan)
+        self.uses, self.tick = column_uses(plan), time_tick(plan)
+        self.exact: list[Exactness] = []
         numbers = {name: number for number, name in enumerate(plan.functions)}
         self.settings = Settings(
-            self.uses, plan.strategy, plan.window, self.tick, scale, numbers, plan.text, plan.schema.points,
+            self.uses, plan.strategy, plan.window, self.tick, numbers, plan.text, plan.schema.points,
             plan.techniques,
         )  # fmt: skip
         self.names = plan.names
@@ -38,18 +40,27 @@ class CompiledQuery:
     def programs(self, make: MakeProgram[AnyProgram]) -> list[AnyProgram]:
         """Return a program for each alternative."""
         plan = self.plan
-        return [
+        made = [
             make(alternative, _of(number, plan.roles_of), self.settings, _of(number, plan.starts_of))
             for number, alternative in enumerate(plan.alternatives)
         ]
+        self.exact += [each for program in made for each in program.compiler.exact]
+        return made
 
     def numbering(self, program: Program) -> Array:
         """Return the numbers that the variables of a program have in the whole query."""
         return np.array([self.names.index(variable.name) for variable in program.variables], NUMBER)
 
     def encode(self, table: pa.Table, events: Array, literals: list[str]) -> tuple[Data, dict[str, int]]:
-        """Return the columns that conditions read, and the ranks of string literals among their strings."""
+        """Return the columns that conditions read, and the ranks of string literals among their strings.
+
+        Raises
+        ------
+        InputError
+            If a value might be too large for a condition to be exact.
+        """
         data, ranks = encode(table, self.plan, self.uses, self.tick, events, literals)
+        check_exact(self.exact, data.cols_i)
         if self._functions:
             data = data._replace(addresses=np.array([each.address for each in self._functions], np.int64))
         return data, ranks

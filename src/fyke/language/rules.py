@@ -46,6 +46,7 @@ from fyke.language.ast import (
 
 LONGEST_CHAIN = 64
 LARGEST_INTEGER = 10**38 - 1
+LARGEST_SCALE = 38
 LARGEST_COUNT = 2**31 - 1
 LARGEST_WINDOW = 2**63 - 1
 
@@ -232,9 +233,14 @@ def real(value: float, place: Place | None = None) -> Literal:
 
 
 def number(text: str, *, whole: bool, place: Place | None = None) -> Literal:
-    """Return the literal that the digits spell."""
+    """Return the literal that the digits spell; a fraction of more digits than a float holds is a decimal."""
     if not whole:
-        return real(float(text), place)
+        nearest, exact = float(text), Decimal(text)
+        plain = format(exact, "f") if abs(exact.adjusted()) < LARGEST_SCALE else ""
+        lost = Decimal(repr(nearest)) != exact and len(plain.partition(".")[2]) <= LARGEST_SCALE
+        if lost and 0 < len(plain.replace(".", "").lstrip("0")) <= LARGEST_SCALE:
+            return Literal(Decimal(plain), place=place)
+        return real(nearest, place)
     digits = text.lstrip("0")
     return integer(int(digits or "0") if len(digits) <= 38 else LARGEST_INTEGER + 1, place)
 
@@ -242,6 +248,8 @@ def number(text: str, *, whole: bool, place: Place | None = None) -> Literal:
 def negative(operand: Expression, place: Place | None = None) -> Expression:
     """Return ``-operand``; a number or a duration is negated on the spot."""
     value = operand.value if isinstance(operand, Literal) else None
+    if isinstance(value, Decimal):
+        return Literal(value.copy_negate(), place=place)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return Literal(-value, place=place)
     if isinstance(operand, Duration):

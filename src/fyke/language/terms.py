@@ -5,13 +5,14 @@ from __future__ import annotations
 import numbers
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Union
 
 from fyke.errors import QueryError, QuerySyntaxError, TypeClashError
 from fyke.language import ast, rules
 from fyke.language.unparse import unparse_expression
 
-Operand = Union["Term", int, float, str, bool, date, datetime, timedelta, None]
+Operand = Union["Term", int, float, Decimal, str, bool, date, datetime, timedelta, None]
 """What can stand beside a term: another term, or a Python value that has a literal."""
 
 
@@ -244,9 +245,13 @@ def node_of(value: Operand | Element) -> ast.Expression:
     return _number(value)
 
 
-def _number(value: object) -> ast.Literal:
+def _number(value: object) -> ast.Expression:
     if isinstance(value, numbers.Integral):  # those of numpy too
         return rules.integer(int(value))
+    if isinstance(value, Decimal) and value.is_finite():
+        text = format(value, "f")
+        number = rules.number(text.lstrip("-"), whole="." not in text)
+        return rules.negative(number) if value < 0 else number
     if isinstance(value, numbers.Real):
         return rules.real(float(value))
     raise TypeClashError(

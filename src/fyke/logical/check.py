@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import replace
+from decimal import Decimal
 from typing import NoReturn
 
 from fyke.errors import (
@@ -52,6 +53,7 @@ _LITERALS = {
     bool: Kind.BOOLEAN,
     int: Kind.INTEGER,
     float: Kind.FLOAT,
+    Decimal: Kind.DECIMAL,
     str: Kind.STRING,
     type(None): Kind.NULL,
 }

@@ -179,7 +179,7 @@ class OperatorChecker(ReferenceChecker):
                 f"{unparse_expression(node.operand)} is {kind.value}",
                 remedy,
             )
-        if made is not Kind.FLOAT or kind not in NUMERIC:
+        if node.type != "DOUBLE" or kind not in NUMERIC:
             self._check_one_event(node, f"CAST AS {node.type}")
         return made
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fyke.engine.conditions.compile import Accumulator, Code
+from fyke.engine.conditions.compile import Accumulator
+from fyke.engine.conditions.values import Code
 from fyke.engine.kernels import layout as L
 
 _LOADS = {L.LOAD_I: L.MERGE_VALUE_I, L.LOAD_F: L.MERGE_VALUE_F}

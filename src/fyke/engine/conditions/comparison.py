@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fyke.engine.conditions.compile import Code
+from fyke.engine.conditions.values import Code
 from fyke.engine.kernels import layout as L
 
 EQUAL, UNEQUAL = 0, 1

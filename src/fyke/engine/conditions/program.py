@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fyke.engine.conditions.compile import Code, ColumnUse, Compiler
+from fyke.engine.conditions.compile import Compiler
+from fyke.engine.conditions.values import Code, ColumnUse
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.window import kernel_window
@@ -28,7 +29,6 @@ class Settings:
     strategy: Strategy
     window: Extent
     tick: int
-    scale: int
     functions: Mapping[str, int]
     text: str | None
     points: bool
@@ -65,7 +65,7 @@ class Program:
         self.roles = roles
         self.before, self.after = self._order(alternative)
         self.compiler = Compiler(
-            settings.columns, self.number, settings.tick, settings.scale, settings.functions, settings.text
+            settings.columns, self.number, settings.tick, settings.functions, settings.text
         )
         self.code: list[Code] = []
         self.each_rows: list[list[int]] = []

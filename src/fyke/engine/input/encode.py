@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.conditions.compile import ColumnUse
+from fyke.engine.conditions.values import SAFE_DIGITS, SMALLEST, ColumnUse
 from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels.arrays import Array, Data
 from fyke.errors import InputError, TypeClashError
@@ -21,30 +21,37 @@ from fyke.plan.pushdown import physical
 _INTEGER_KINDS = (Kind.INTEGER, Kind.BOOLEAN, Kind.NULL)
 
 
-def column_uses(plan: Plan) -> tuple[dict[str, ColumnUse], int, int]:
-    """Decide where each derived column lives; return that, the tick of times and the scale of decimals."""
+def column_uses(plan: Plan) -> dict[str, ColumnUse]:
+    """Decide where each derived column lives."""
     types = plan.types
-    decimals = [kind for kind in types.values() if pa.types.is_decimal(kind)]
-    scale = max((kind.scale for kind in decimals), default=0)
-    exact = all(kind.precision + scale - kind.scale <= 18 for kind in decimals)
+    narrow = [kind for kind in types.values() if _is_narrow(kind)]
+    finest = max((kind.scale for kind in narrow), default=0)
     uses: dict[str, ColumnUse] = {}
     counts = {"i": 0, "f": 0, "list": 0}
     for derived in plan.derived:
-        kind = kind_of(types[derived.name])
-        store = "f" if kind is Kind.FLOAT or (kind is Kind.DECIMAL and not exact) else "i"
-        if kind is Kind.LIST:
-            store = "list"
+        arrow = types[derived.name]
+        kind = kind_of(arrow)
+        store = {Kind.FLOAT: "f", Kind.LIST: "list"}.get(kind, "i")
         if kind in (Kind.STRUCT, Kind.OTHER):
             raise TypeClashError(
-                f"{types[derived.name]} cannot be compared across events",
-                text=plan.text,
-                remedy="Use one of its fields.",
+                f"{arrow} cannot be compared across events", text=plan.text, remedy="Use one of its fields."
             )
-        if store == "f":
-            kind = Kind.FLOAT
-        uses[derived.name] = ColumnUse(store, counts[store], kind, scale if kind is Kind.DECIMAL else None)
-        counts[store] += 1
-    return uses, time_tick(plan), scale
+        scale, ranked = 0, kind is Kind.DECIMAL and not _is_narrow(arrow)
+        if kind is Kind.DECIMAL:
+            # Of one scale they are compared as they are.
+            fits = not ranked and arrow.precision - arrow.scale + finest <= SAFE_DIGITS
+            scale = finest if fits else arrow.scale
+        number, units = counts[store], counts[store] + 1 if ranked else -1
+        uses[derived.name] = ColumnUse(
+            store, number, kind, arrow, scale, ranked, units, source=derived.expression
+        )
+        counts[store] += 2 if ranked else 1
+    return uses
+
+
+def _is_narrow(kind: pa.DataType) -> bool:
+    """Say whether a type is of decimals that fit 64 bits."""
+    return bool(pa.types.is_decimal(kind) and kind.precision <= SAFE_DIGITS)
 
 
 def time_tick(plan: Plan) -> int:
@@ -68,7 +75,7 @@ def encode(
 ) -> tuple[Data, dict[str, int]]:
     """Return the arrays of a prepared batch and the ranks of string literals among its strings."""
     rows = table.num_rows
-    stores = [use.store for use in uses.values()]
+    stores = [use.store for use in uses.values() for _ in range(2 if use.ranked else 1)]
     cols_i = np.zeros((max(1, stores.count("i")), rows), np.int64)
     cols_f = np.zeros((max(1, stores.count("f")), rows), np.float64)
     valid_i, valid_f = np.ones(cols_i.shape, np.uint8), np.ones(cols_f.shape, np.uint8)
@@ -76,6 +83,8 @@ def encode(
     values: list[Array] = []
     arrays = {d.name: _plain(one_array(table.column(physical(d)))) for d in plan.derived}
     domain = _string_domain([a for a in arrays.values() if _is_text(a)], literals)
+    ranked = [arrays[name] for name, use in uses.items() if use.ranked]
+    decimals = _decimal_domain(ranked)
     for name, use in uses.items():
         array = arrays[name]
         if use.store == "list":
@@ -85,7 +94,10 @@ def encode(
         target, valid = (cols_i, valid_i) if use.store == "i" else (cols_f, valid_f)
         if array.null_count:
             valid[use.number] = array.is_valid().to_numpy(zero_copy_only=False)
-        target[use.number] = _numbers(array, use, tick, domain)
+        target[use.number] = _numbers(array, use, tick, decimals if use.ranked else domain)
+        if use.ranked:
+            valid_i[use.units] = valid_i[use.number]
+            cols_i[use.units] = _units(array)
     flat_values = np.concatenate(values) if values else np.zeros(1)
     ranks = {text: _rank(domain, text) for text in literals}
     data = Data(events, cols_i, cols_f, valid_i, valid_f, lists, flat_values, np.zeros(1, np.int64))
@@ -110,6 +122,16 @@ def _string_domain(arrays: list[pa.Array], literals: Collection[str]) -> pa.Arra
     return distinct.take(pc.sort_indices(distinct))
 
 
+def _decimal_domain(arrays: list[pa.Array]) -> pa.Array:
+    """Return all decimals of too many digits for 64 bits, in order, each once."""
+    whole = max((array.type.precision - array.type.scale for array in arrays), default=1)
+    scale = max((array.type.scale for array in arrays), default=0)
+    kind = pa.decimal256(whole + scale, scale)
+    distinct = pa.concat_arrays([pa.array([], kind), *(array.cast(kind) for array in arrays)]).unique()
+    distinct = distinct.drop_null()
+    return distinct.take(pc.sort_indices(distinct))
+
+
 def _rank(domain: pa.Array, text: str) -> int:
     return int(pc.index_in(pa.scalar(text.encode(), pa.large_binary()), domain).as_py())
 
@@ -119,8 +141,10 @@ def _numbers(array: pa.Array, use: ColumnUse, tick: int, domain: pa.Array) -> Ar
         return np.asarray(array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False))
     if use.kind in (Kind.STRING, Kind.BINARY):
         ranks = pc.index_in(array.cast(pa.large_binary()), domain)
+    elif use.ranked:
+        ranks = pc.index_in(array.cast(domain.type), domain)
     elif use.kind is Kind.DECIMAL:
-        ranks = _unscaled(array, use.scale or 0)
+        ranks = _unscaled(array, use.scale)
     elif use.kind in _INTEGER_KINDS:
         ranks = array.cast(pa.int64())
     else:
@@ -134,6 +158,14 @@ def _unscaled(array: pa.Array, scale: int) -> pa.Array:
         wide.offset : wide.offset + len(wide), 0
     ]
     return pa.array(words, mask=wide.is_null().to_numpy(zero_copy_only=False))
+
+
+def _units(array: pa.Array) -> Array:
+    """Return decimals as whole numbers of their last digit; :data:`SMALLEST` for what does not fit."""
+    wide = array.cast(pa.decimal128(38, array.type.scale)) if len(array) else array
+    words = np.frombuffer(wide.buffers()[1] or b"", np.int64).reshape(-1, 2)[wide.offset :][: len(wide)]
+    fits = words[:, 1] == words[:, 0] >> 63
+    return np.where(wide.is_valid().to_numpy(zero_copy_only=False), np.where(fits, words[:, 0], SMALLEST), 0)
 
 
 def _ticks(array: pa.Array, tick: int) -> pa.Array:
