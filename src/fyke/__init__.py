@@ -29,6 +29,7 @@ from fyke.api import (
     statistics,
 )
 from fyke.call.metrics import Metrics
+from fyke.call.null_comparisons import NullComparisonWarning
 from fyke.call.program import Program, program
 from fyke.call.warn_user import (
     MissingTypeWarning,
@@ -56,6 +57,7 @@ __all__ = [
     "Matcher",
     "Metrics",
     "MissingTypeWarning",
+    "NullComparisonWarning",
     "Program",
     "Query",
     "RejectedRowsWarning",

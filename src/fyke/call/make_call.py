@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fyke.call.events import Given
 from fyke.call.inputs import Streams
+from fyke.call.null_comparisons import warn_of_null_comparisons
 from fyke.call.options import Options
 from fyke.call.pattern import PatternCall
 from fyke.call.relational import RelationalCall
@@ -20,6 +21,7 @@ def make_call(given: Given, options: Options) -> PatternCall | RelationalCall:
         If the events, the options and the query do not fit one another.
     """
     options = spell_options(given, options)
+    warn_of_null_comparisons(options.query)
     if isinstance(options.query, RelationalQuery):
         streams = Streams(given, time=options.time, type_column=options.type_column)
         return RelationalCall(streams, options)

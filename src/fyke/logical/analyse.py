@@ -17,6 +17,7 @@ from fyke.language.unparse import unparse_expression
 from fyke.limits import Limits
 from fyke.logical.check import Checker
 from fyke.logical.check_window import check_window_holds, measure_window
+from fyke.logical.constants import always_holds
 from fyke.logical.contradictions import find_contradiction
 from fyke.logical.expand import expand
 from fyke.logical.kinds import comparable, kind_of
@@ -71,8 +72,8 @@ def analyse(
     )
     equivalences = _equivalences(query, scope)
     conjuncts = _conjuncts(query, scope)
-    find_contradiction(conjuncts, scope)
-    conditions = tuple(classify(conjunct, scope) for conjunct in conjuncts)
+    conditions = tuple(classify(conjunct) for conjunct in conjuncts)
+    find_contradiction(query.pattern, conditions, scope, limits)
     alternatives = tuple(place_conditions(shape, conditions, scope) for shape in shapes)
     chained = chained_attributes(alternatives, query.strategy, query.window)
     alternatives = tuple(drop_implied(alternative, equivalences) for alternative in alternatives)
@@ -127,7 +128,8 @@ def _conjuncts(query: Query, scope: Scope) -> tuple[Expression, ...]:
     for conjunct in query.conditions:
         if not isinstance(conjunct, Equivalence):
             checker.condition(conjunct)
-            conjuncts.append(spell_out_decimals(spell_out_groups(conjunct, scope), scope.type_at))
+            if not always_holds(conjunct):
+                conjuncts.append(spell_out_decimals(spell_out_groups(conjunct, scope), scope.type_at))
     return tuple(conjuncts)
 
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from fyke.errors import ContradictionError
 from fyke.language.ast import (
     Between,
     Binary,
+    Event,
     Expression,
     In,
     Index,
     IsNull,
     Length,
     Literal,
+    Not,
+    Pattern,
     Reference,
 )
 from fyke.language.unparse import unparse_expression, unparse_pattern
+from fyke.limits import Limits
+from fyke.logical.expand import declarations, expand
 from fyke.logical.kinds import Kind, kind_of
+from fyke.logical.normal_form import Condition
 from fyke.logical.scope import Scope
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
@@ -95,8 +102,37 @@ def _tighter(value: _Value, is_open: bool, bound: tuple[_Value, bool, str], dire
     return (value > bound[0]) == (direction > 0)  # type: ignore[operator]
 
 
-def find_contradiction(conditions: tuple[Expression, ...], scope: Scope) -> None:
-    """Raise ContradictionError if what conjuncts say of one attribute or length excludes one another."""
+def find_contradiction(
+    pattern: Pattern, conditions: Sequence[Condition], scope: Scope, limits: Limits
+) -> None:
+    """Raise ContradictionError if what conjuncts say of one attribute or length excludes one another.
+
+    An alternative of OR may be impossible as long as another one is not; a part that is optional may not.
+    """
+    found: ContradictionError | None = None
+    for shape in expand(_with_all_parts(pattern), limits, scope.text):
+        names = set(shape.names())
+        here = [condition.expression for condition in conditions if condition.variables <= names]
+        clash = _contradiction(here, {each.variable: each for each in declarations(shape)}, scope)
+        if clash is None:
+            return
+        found = found or clash
+    if found is not None:
+        raise found
+
+
+def _with_all_parts(pattern: Pattern) -> Pattern:
+    """Return a pattern in which nothing is optional."""
+    if isinstance(pattern, Event):
+        return replace(pattern, minimum=max(1, pattern.minimum))
+    if isinstance(pattern, Not):
+        return replace(pattern, part=_with_all_parts(pattern.part))
+    return replace(pattern, parts=tuple(map(_with_all_parts, pattern.parts)))
+
+
+def _contradiction(
+    conditions: Iterable[Expression], declared: Mapping[str, Event], scope: Scope
+) -> ContradictionError | None:
     ranges: dict[str, _Range] = {}
     last: dict[str, Expression] = {}
     for condition in conditions:
@@ -105,14 +141,21 @@ def find_contradiction(conditions: tuple[Expression, ...], scope: Scope) -> None
             continue
         name = unparse_expression(operand)
         if name not in ranges:
-            ranges[name] = (
-                _possible_lengths(operand.variable, scope) if isinstance(operand, Length) else _Range()
-            )
+            ranges[name] = _Range()
+            if isinstance(operand, Length):
+                known = scope.variables[operand.variable]
+                written = known[0] if len(known) == 1 else declared[operand.variable]
+                ranges[name] = _possible_lengths(written)
         ranges[name].narrow(condition, unparse_expression(condition))
         last[name] = condition
-        _refuse(ranges[name].clash(), ranges[name], condition, scope)
+        clash = ranges[name].clash()
+        if clash:
+            return _refusal(clash, ranges[name], condition, scope)
     for name, found in ranges.items():
-        _refuse(found.clash_of_options(), found, last[name], scope)
+        clash = found.clash_of_options()
+        if clash:
+            return _refusal(clash, found, last[name], scope)
+    return None
 
 
 def _has_values(operand: _Operand, scope: Scope) -> bool:
@@ -123,29 +166,21 @@ def _has_values(operand: _Operand, scope: Scope) -> bool:
     return operand.index is not Index.PREVIOUS and kind is not Kind.NULL
 
 
-def _refuse(clash: list[str], found: _Range, condition: Expression, scope: Scope) -> None:
-    if clash:
-        texts = sorted(set(clash), key=lambda text: found.written.get(text, -1))
-        raise ContradictionError(
-            f"nothing can satisfy {' and '.join(texts)}",
-            place=condition.place,
-            text=scope.text,
-            remedy="They exclude one another: correct one of them.",
-        )
+def _refusal(clash: list[str], found: _Range, condition: Expression, scope: Scope) -> ContradictionError:
+    texts = sorted(set(clash), key=lambda text: found.written.get(text, -1))
+    return ContradictionError(
+        f"nothing can satisfy {' and '.join(texts)}",
+        place=condition.place,
+        text=scope.text,
+        remedy="They exclude one another: correct one of them.",
+    )
 
 
-def _possible_lengths(variable: str, scope: Scope) -> _Range:
-    """Return the lengths of a group by its declarations; an optional one that is there has an event."""
-    declared = scope.variables[variable]
-    least = min(declared, key=lambda declaration: declaration.minimum)
-    lengths = _Range(low=(max(1, least.minimum), False, unparse_pattern(least)))
-    bounded = [
-        (declaration.maximum, declaration) for declaration in declared if declaration.maximum is not None
-    ]
-    if len(bounded) == len(declared):
-        maximum, most = max(bounded, key=lambda pair: pair[0])
-        lengths.high = (maximum, False, unparse_pattern(most))
-    return lengths
+def _possible_lengths(declared: Event) -> _Range:
+    """Return the lengths of a group by its declaration; an optional one that is there has an event."""
+    text = unparse_pattern(declared)
+    most = None if declared.maximum is None else (declared.maximum, False, text)
+    return _Range((max(1, declared.minimum), False, text), most)
 
 
 def _operand(condition: Expression) -> _Operand | None:

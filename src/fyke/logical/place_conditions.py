@@ -32,14 +32,8 @@ def spell_out_groups(expression: Expression, scope: Scope) -> Expression:
     return map_references(expression, spelled)
 
 
-def classify(expression: Expression, scope: Scope) -> Condition:
-    """Return the condition of a checked conjunct: its variables and how it ranges over groups.
-
-    Raises
-    ------
-    UnsupportedQueryError
-        If it mentions no variable.
-    """
+def classify(expression: Expression) -> Condition:
+    """Return the condition of a checked conjunct: its variables and how it ranges over groups."""
     variables: set[str] = set()
     each: set[str] = set()
     lagged: set[str] = set()
@@ -56,18 +50,13 @@ def classify(expression: Expression, scope: Scope) -> Condition:
                 lagged.add(node.variable)
             if node.index in (Index.LAST, Index.ALL):
                 whole.add(node.variable)
-    if not variables:
-        raise UnsupportedQueryError(
-            f"the condition {unparse_expression(expression)} mentions no event of the pattern",
-            place=expression.place,
-            text=scope.text,
-            remedy="Remove it, or compare an attribute of an event.",
-        )
     return Condition(expression, *map(frozenset, (variables, each, lagged, whole)))
 
 
 def place_conditions(shape: Shape, conditions: tuple[Condition, ...], scope: Scope) -> Alternative:
     """Return a shape with the conditions that are about it; conjuncts about other alternatives drop out.
+
+    What no event has a say in is asked of the first one.
 
     Raises
     ------
@@ -75,7 +64,9 @@ def place_conditions(shape: Shape, conditions: tuple[Condition, ...], scope: Sco
         If a condition relates two absences.
     """
     names = set(shape.names())
-    here = [condition for condition in conditions if condition.variables <= names]
+    first = frozenset({shape.variables[0].variable})
+    known = (c if c.variables else replace(c, variables=first) for c in conditions)
+    here = [condition for condition in known if condition.variables <= names]
     own = {declaration.variable for declaration in shape.variables}
     absences = tuple(_absence(absence, own, here) for absence in shape.absences)
     placed = [condition for condition in here if condition.variables <= own]

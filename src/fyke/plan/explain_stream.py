@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fyke.language.ast import Strategy
 from fyke.language.unparse import unparse_window
-from fyke.logical.normal_form import Alternative
+from fyke.plan.open_absences import open_sides
 from fyke.plan.plan import Plan
 
 
@@ -21,7 +21,7 @@ def explain_stream(plan: Plan) -> list[str]:
         reasons.append("until then another alternative may find the same match")
     elif plan.strategy.greedy:
         reasons.append("or earlier, at an event that ends its run")
-    if any(map(_open_at_the_end, plan.alternatives)):
+    if any(open_sides(each)[0] for each in plan.alternatives):
         reasons.append("until then an absent event may still come")
     lines = ["  reads    events in the order of their times, up to the watermark; others behind it are late"]
     if reasons:
@@ -37,12 +37,3 @@ def explain_stream(plan: Plan) -> list[str]:
     kept = "events of two windows" if reasons or plan.format.apart else "runs, and events of one window"
     return [*lines, f"  keeps    events that wait for the watermark; {kept} at most"]
 
-
-def _open_at_the_end(alternative: Alternative) -> bool:
-    """Say whether an absence has no bound event after it."""
-    bound = [variable.name for variable in alternative.variables]
-    return any(
-        all((variable.name, other) not in alternative.order for other in bound)
-        for absence in alternative.absences
-        for variable in absence.variables
-    )
