@@ -12,14 +12,17 @@ from fyke.language.ast import (
     Binary,
     Event,
     Expression,
+    Funnel,
     In,
     Index,
     IsNull,
     Length,
     Literal,
     Not,
+    Opt,
     Pattern,
     Reference,
+    Seq,
 )
 from fyke.language.unparse import unparse_expression, unparse_pattern
 from fyke.limits import Limits
@@ -127,6 +130,10 @@ def _with_all_parts(pattern: Pattern) -> Pattern:
         return replace(pattern, minimum=max(1, pattern.minimum))
     if isinstance(pattern, Not):
         return replace(pattern, part=_with_all_parts(pattern.part))
+    if isinstance(pattern, Opt):
+        return _with_all_parts(pattern.part)
+    if isinstance(pattern, Funnel):
+        return Seq(tuple(map(_with_all_parts, pattern.parts)), place=pattern.place)
     return replace(pattern, parts=tuple(map(_with_all_parts, pattern.parts)))
 
 

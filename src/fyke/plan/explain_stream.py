@@ -36,4 +36,3 @@ def explain_stream(plan: Plan) -> list[str]:
         lines.append("  totals   a micro-batch returns those it has changed, in update mode")
     kept = "events of two windows" if reasons or plan.format.apart else "runs, and events of one window"
     return [*lines, f"  keeps    events that wait for the watermark; {kept} at most"]
-
