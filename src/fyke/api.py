@@ -47,6 +47,7 @@ def match(
     touching: str | None = None,
     complete_windows: bool = False,
     unique_order: bool = False,
+    timeouts: bool = False,
 ) -> Any:
     """Find the matches of a pattern query, or the result of a relational one.
 
@@ -98,6 +99,10 @@ def match(
         Whether time and ``tie_breaker`` tell all events of a partition apart, as a unique identifier does.
         Then columns that the query does not need are not read, shuffled and sorted by; if two events have
         the same, there is an :class:`InputError`.
+    timeouts
+        Whether attempts that expire are rows too.  For a sequence of single events under
+        ``skip_till_next_match``: one row for each start, with the number of steps it ``reached`` and its
+        ``status``, ``"match"`` or ``"timeout"``; steps that did not come are null.
 
     Returns
     -------
@@ -126,6 +131,7 @@ def match(
         touching=touching,
         complete_windows=complete_windows,
         unique_order=unique_order,
+        timeouts=timeouts,
     )
     given = take_events(events)
     return given.returned(make_call(given, options).run(), output)

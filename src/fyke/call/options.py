@@ -46,6 +46,7 @@ class Options:
     touching: str | None = None
     complete_windows: bool = False
     unique_order: bool = False
+    timeouts: bool = False
 
 
 def check_options(
@@ -66,6 +67,7 @@ def check_options(
     touching: str | None = None,
     complete_windows: bool = False,
     unique_order: bool = False,
+    timeouts: bool = False,
 ) -> Options:
     """Return the options of a call; columns are looked for once the events are known.
 
@@ -84,6 +86,7 @@ def check_options(
         "complete_windows", complete_windows, "matches are left out whose absence reaches past the data"
     )
     _check_switch("unique_order", unique_order, "columns that the query does not need are not read for order")
+    _check_switch("timeouts", timeouts, "attempts that expire are rows too")
     known, arities = _checked_functions(functions)
     return Options(
         query=checked_query(query, bounds),
@@ -103,6 +106,7 @@ def check_options(
         touching=touching_before(touching),
         complete_windows=complete_windows,
         unique_order=unique_order,
+        timeouts=timeouts,
     )
 
 

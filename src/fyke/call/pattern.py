@@ -13,6 +13,7 @@ from fyke.call.events import Given, Kind
 from fyke.call.known_queries import KnownQuery, known_query
 from fyke.call.options import Options
 from fyke.call.source import check_values, computed_with, covering_table, in_order, make_source, timed
+from fyke.call.timeouts import with_status, with_timeouts
 from fyke.call.warn_user import SlowStreamWarning, warn_of_ties, warn_of_types, warn_user
 from fyke.engine.counters import Counters
 from fyke.engine.engine import Engine
@@ -57,6 +58,9 @@ class PatternCall:
         InputError
             If they do not fit the options.
         """
+        if options.timeouts:
+            assert isinstance(options.query, Query)
+            options = replace(options, query=with_timeouts(options.query, options.output))
         self.options, self.source = options, make_source(given, options)
         self.streams = given.kind is Kind.STREAM
         if options.watermark is not None and not self.streams:
@@ -67,6 +71,14 @@ class PatternCall:
 
     def run(self) -> Any:
         """Return the matches, as a table or as a DataFrame (lazy)."""
+        rows = self._run()
+        return self._told(rows) if self.options.timeouts else rows
+
+    def _told(self, rows: Any) -> Any:
+        assert isinstance(self.options.query, Query)
+        return with_status(rows, self.options.query)
+
+    def _run(self) -> Any:
         plan, metrics = self.plan(), self.options.metrics
         if not self.source.on_spark:
             return self._match_table(plan)
@@ -87,10 +99,15 @@ class PatternCall:
 
     def flush(self, checkpoint: str) -> Any:
         """Return the matches that a stopped stream still holds open, as a batch DataFrame."""
-        return flush_checkpoint(self.source.events, self.plan(), checkpoint)
+        rows = flush_checkpoint(self.source.events, self.plan(), checkpoint)
+        return self._told(rows) if self.options.timeouts else rows
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the matches in a table; a lazy engine searches on when a batch has been taken."""
+        for batch in self._batches():
+            yield self._told(batch) if self.options.timeouts else batch
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
         plan = self.plan()
         events, _ = timed(self.source.events, self.source.schema, warn=True)
         plan = covering_table(plan, events)

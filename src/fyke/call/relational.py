@@ -126,6 +126,7 @@ def _check_options(options: Options) -> None:
         ("touching", options.touching, None),
         ("complete_windows", options.complete_windows, False),
         ("unique_order", options.unique_order, False),
+        ("timeouts", options.timeouts, False),
     )
     for name, given, only in checked:
         if given != only:

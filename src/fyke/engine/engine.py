@@ -66,7 +66,8 @@ class Engine:
         self.chooser = Chooser(self.compiled, self.searcher)
         self.literals = literals_of(self.searcher.programs)
         self.successions = direct_successions(plan)
-        self.waits = can_be_ruled_out(plan, self.searcher.programs)
+        self.late = can_be_ruled_out(plan, self.searcher.programs)
+        self.waits = bool(self.late.any())
         absences = any(program.absence_rows for program in self.searcher.programs)
         self._start: State | None = None  # made once: it is the same for all calls
         self.looks_back = self.searcher.looks_back or absences or plan.window.counts_events
@@ -207,7 +208,7 @@ class Engine:
         waiting = concat([state.waiting.moved(places), matches]) if len(state.waiting) else matches
         certain, waiting = waiting, no_matches()
         if self.waits:
-            certain, waiting = split_certain(certain, feed, plan.window)
+            certain, waiting = split_certain(certain, feed, plan.window, self.late)
         chosen = self.chooser.choose(certain, feed)
         if not plan.format.apart:
             return _Selected(chosen, waiting, no_matches(), None)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from fyke.language.ast import Strategy
 from fyke.language.unparse import unparse_window
+from fyke.plan.counting import may_repeat
 from fyke.plan.open_absences import open_sides
 from fyke.plan.plan import Plan
 
@@ -14,17 +17,24 @@ def explain_stream(plan: Plan) -> list[str]:
     over = f"when the watermark has passed the end of its {window}, which begins with its first event"
     if plan.window.counts_events:
         over = f"when its partition has had as many events as its {window} holds, counted from its first one"
+    repeats = any(may_repeat(*pair) for pair in combinations(plan.alternatives, 2))
     reasons = []
     if plan.strategy is Strategy.ROBUST:
         reasons.append("until then a later event may make another match the better one")
-    elif plan.strategy.greedy and len(plan.alternatives) > 1:
+    elif plan.strategy.greedy and repeats:
         reasons.append("until then another alternative may find the same match")
     elif plan.strategy.greedy:
         reasons.append("or earlier, at an event that ends its run")
-    if any(open_sides(each)[0] for each in plan.alternatives):
+    late = [open_sides(each)[0] for each in plan.alternatives]
+    if any(late):
         reasons.append("until then an absent event may still come")
     lines = ["  reads    events in the order of their times, up to the watermark; others behind it are late"]
-    if reasons:
+    if any(late) and not all(late) and not repeats and plan.strategy is not Strategy.ROBUST:
+        lines.append(
+            "  certain  a match that no absence can rule out when the watermark reaches its last event,"
+        )
+        lines.append(f"           others {over}")
+    elif reasons:
         lines.append(f"  certain  a match is reported {over}:")
         lines += [f"           {reason}" for reason in reasons]
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -13,37 +14,45 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.matchset import MatchSet, no_matches
 from fyke.language.ast import Strategy
+from fyke.plan.counting import may_repeat
 from fyke.plan.plan import Plan
 from fyke.plan.window import Extent
 
 _BEGINNING = -(2**63)
 
 
-def can_be_ruled_out(plan: Plan, programs: Sequence[Program]) -> bool:
-    """Say whether later events can rule out a match.
+def can_be_ruled_out(plan: Plan, programs: Sequence[Program]) -> Array:
+    """Say for each alternative whether later events can rule out its matches.
 
-    If two greedy alternatives find the same match, one of them may find it later.
+    If two alternatives can find the same match, one of them may find it later, so all of them wait.
     """
-    if plan.strategy is Strategy.ROBUST or (plan.strategy.greedy and len(programs) > 1):
-        return True
-    for program in programs:
-        positive = (1 << program.positives) - 1
-        for row in program.absence_rows:
-            variables = range(row[L.ABSENCE_VARIABLES], row[L.ABSENCE_VARIABLES_END])
-            if any(program.after[v] & positive == 0 for v in variables):
-                return True
+    late = np.array([_can_be_ruled_out(program) for program in programs], bool)
+    repeats = any(may_repeat(*pair) for pair in combinations(plan.alternatives, 2))
+    if plan.strategy is Strategy.ROBUST or (repeats and (late.any() or plan.strategy.greedy)):
+        late[:] = True
+    return late
+
+
+def _can_be_ruled_out(program: Program) -> bool:
+    positive = (1 << program.positives) - 1
+    for row in program.absence_rows:
+        variables = range(row[L.ABSENCE_VARIABLES], row[L.ABSENCE_VARIABLES_END])
+        if any(program.after[v] & positive == 0 for v in variables):
+            return True
     return False
 
 
-def split_certain(matches: MatchSet, feed: Feed, window: Extent) -> tuple[MatchSet, MatchSet]:
+def split_certain(matches: MatchSet, feed: Feed, window: Extent, late: Array) -> tuple[MatchSet, MatchSet]:
     """Split matches into those that are certain and those that later events may rule out.
 
-    No event later than a window after its first event can affect a match.
+    Those of alternatives that are not ``late`` are certain at once.  No event later than a window after its
+    first event can affect a match.
     """
     if feed.flush or len(matches) == 0:
         return matches, no_matches()
     events = feed.ordered.events[L.EVENT_INDEX if window.counts_events else L.EVENT_END]
-    return _split_past(matches, events[matches.first], feed, window)
+    past = _is_past(matches, events[matches.first], feed, window) | ~late[matches.alternative]
+    return matches.select(past), matches.select(~past)
 
 
 def split_in_order(matches: MatchSet, feed: Feed, window: Extent) -> tuple[MatchSet, MatchSet]:
@@ -63,22 +72,21 @@ def split_in_order(matches: MatchSet, feed: Feed, window: Extent) -> tuple[Match
         # The last of the events of one time: by then all matches that end at that time are in order.
         latest = np.maximum.reduceat(matches.positions, matches.offsets[:-1])
         reach = last[moment[latest]]
-    return _split_past(matches, reach, feed, window)
+    past = _is_past(matches, reach, feed, window)
+    return matches.select(past), matches.select(~past)
 
 
-def _split_past(matches: MatchSet, reach: Array, feed: Feed, window: Extent) -> tuple[MatchSet, MatchSet]:
-    """Split matches by whether a window after ``reach`` (a time, or an event's number) has passed."""
+def _is_past(matches: MatchSet, reach: Array, feed: Feed, window: Extent) -> Array:
+    """Say for each match whether a window after ``reach`` (a time, or an event's number) has passed."""
     if not window.bounded:
-        return no_matches(), matches
+        return np.zeros(len(matches), bool)
     if window.counts_events:
         numbers, codes = feed.ordered.events[L.EVENT_INDEX], feed.ordered.events[L.EVENT_SEGMENT]
         seen = np.full(int(codes.max(initial=0)) + 2, -1, np.int64)
         done = feed.ordered.events[L.EVENT_END] <= feed.now
         np.maximum.at(seen, codes[done], numbers[done])
-        past = seen[codes[matches.first]] - reach >= window.length - 1
-    else:
-        past = reach <= max(feed.now - window.length, _BEGINNING)
-    return matches.select(past), matches.select(~past)
+        return np.asarray(seen[codes[matches.first]] - reach >= window.length - 1)
+    return np.asarray(reach <= max(feed.now - window.length, _BEGINNING))
 
 
 def still_visible(feed: Feed, read: Array, window: Extent, *, waits: bool) -> Array:
