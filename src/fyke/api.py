@@ -48,6 +48,7 @@ def match(
     complete_windows: bool = False,
     unique_order: bool = False,
     timeouts: bool = False,
+    params: Mapping[str, Any] | None = None,
 ) -> Any:
     """Find the matches of a pattern query, or the result of a relational one.
 
@@ -103,6 +104,8 @@ def match(
         Whether attempts that expire are rows too.  For a sequence of single events under
         ``skip_till_next_match``: one row for each start, with the number of steps it ``reached`` and its
         ``status``, ``"match"`` or ``"timeout"``; steps that did not come are null.
+    params
+        Values for the parameters of the query, by name: ``a.x > :limit`` with ``params={"limit": 5}``.
 
     Returns
     -------
@@ -132,6 +135,7 @@ def match(
         complete_windows=complete_windows,
         unique_order=unique_order,
         timeouts=timeouts,
+        params=params,
     )
     given = take_events(events)
     return given.returned(make_call(given, options).run(), output)

@@ -212,6 +212,10 @@ class OutputNameError(QueryError):
     """Two columns of the result would have one name."""
 
 
+class ParameterError(QueryError):
+    """A parameter without a value, or with one that cannot stand in its place."""
+
+
 class LabelError(QueryError):
     """A query of a program without a label, or with one that another query has."""
 

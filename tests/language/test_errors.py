@@ -15,7 +15,8 @@ from fyke.errors import (
 from fyke.language.sase import parse
 
 INDICES = (
-    "The indices of a group are a[i], a[i-1], a[1] and a[a.len]; inside an aggregate also a[] and a[..i-1]."
+    "The indices of a group are a[i], a[i-1], a[1], a[2], a[a.len] and a[a.len-1]; inside an aggregate also "
+    "a[] and a[..i-1]."
 )
 STRATEGIES = (
     "The strategies are skip_till_any_match, skip_till_next_match, greedy_skip_till_next_match, "
@@ -194,7 +195,7 @@ CASES: list[tuple[str, type[QueryError], int, str, str]] = [
         "[x] must be a condition of its own",
         "Join it with AND at the top level of WHERE, as in { [x] AND a.x > 1 }.",
     ),
-    (A + "WHERE a[2].x = 1", S, 20, "there is no index [2]", INDICES),
+    (A + "WHERE a[0].x = 1", S, 20, "there is no index [0]", INDICES),
     (A + "WHERE a[i+1].x = 1", S, 20, "there is no index [i+1]", INDICES),
     (A + "WHERE a[i-2].x = 1", S, 20, "there is no index [i-2]", INDICES),
     (A + "WHERE a[j].x = 1", S, 20, "there is no index [j]", INDICES),
@@ -275,18 +276,18 @@ def test_error(text: str, kind: type[QueryError], column: int, message: str, rem
 
 def test_the_caret_stands_under_the_place() -> None:
     with pytest.raises(QuerySyntaxError) as raised:
-        parse("PATTERN SEQ(Alert a,\n\tShipment+ b[])\r\nWHERE\ta[2].x = 1\r\n")
+        parse("PATTERN SEQ(Alert a,\n\tShipment+ b[])\r\nWHERE\ta[0].x = 1\r\n")
     assert str(raised.value) == (
-        "there is no index [2] (line 3, column 8)\n  WHERE a[2].x = 1\n         ^^^\n" + INDICES
+        "there is no index [0] (line 3, column 8)\n  WHERE a[0].x = 1\n         ^^^\n" + INDICES
     )
 
 
 def test_only_the_neighbourhood_of_a_long_line_is_shown() -> None:
     with pytest.raises(QuerySyntaxError) as raised:
-        parse("PATTERN A a WHERE " + "a.x = 1 AND " * 100 + "a[2].x = 1" + " AND a.x = 1" * 100)
+        parse("PATTERN A a WHERE " + "a.x = 1 AND " * 100 + "a[0].x = 1" + " AND a.x = 1" * 100)
     _, line, carets, *_ = str(raised.value).split("\n")
     assert len(line) <= 102
-    assert line[carets.index("^") : carets.rindex("^") + 1] == "[2]"
+    assert line[carets.index("^") : carets.rindex("^") + 1] == "[0]"
 
 
 def test_no_terminal_name_is_ever_shown() -> None:

@@ -226,10 +226,11 @@ def _computed(draw: st.DrawFn, term: Expression, variables: Sequence[Declared]) 
         other: Expression = Literal(draw(st.sampled_from((1, 2, 0, 0.5))))
         if draw(st.sampled_from((False, False, True))):
             other = _number(draw, draw(st.sampled_from(tuple(variables))))
-        # Quotients of decimals of several events are refused.
-        decimal = any(
-            isinstance(node, Reference) and node.path == ("d",) for n in (term, other) for node in walk(n)
-        )
+        # Quotients of decimals of several events are refused, and too large integers beside them.
+        paths = {node.path for n in (term, other) for node in walk(n) if isinstance(node, Reference)}
+        decimal = ("d",) in paths
+        if decimal and ("x",) in paths:
+            other = Literal(2)
         return Binary("*" if decimal and kind == "/" else kind, term, other)
     if kind == "negate":
         return Unary("-", term)

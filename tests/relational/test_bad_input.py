@@ -71,7 +71,7 @@ def test_plain_numbers_as_time() -> None:
         "RANGE is a length of time, but the time column 't' is a plain number (line 1, column 16)\n"
         "  SELECT x FROM [RANGE 1 SEC] S\n"
         "                 ^^^^^^^^^^^\n"
-        "Say what its units are, as in time_unit='s'."
+        "Write RANGE without a unit, or say what those of the column are, as in time_unit='s'."
     )
 
 
@@ -198,12 +198,12 @@ def test_column_named_start_that_is_no_time() -> None:
 
 
 def test_places_are_those_of_the_whole_program() -> None:
-    text = "A: PATTERN S1 a;\n\n  B: SELECT * FROM [RANGE 5] A"
+    text = "A: PATTERN S1 a;\n\n  B: SELECT * FROM [RANGE 5.5] A"
     assert told(WindowUnitError, lambda: fyke.program(text)) == (
-        "RANGE 5 has no unit (line 3, column 21)\n"
-        "    B: SELECT * FROM [RANGE 5] A\n"
-        "                      ^^^^^^^\n"
-        "Write, for example, RANGE 5 SEC."
+        "RANGE 5.5 has no unit (line 3, column 21)\n"
+        "    B: SELECT * FROM [RANGE 5.5] A\n"
+        "                      ^^^^^^^^^\n"
+        "Write, for example, RANGE 5.5 SEC."
     )
 
 

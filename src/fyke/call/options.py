@@ -10,6 +10,7 @@ from typing import Any
 from fyke.call.metrics import Metrics
 from fyke.engine.conditions.user_functions import MAX_ARGUMENTS, compile_external
 from fyke.errors import OptionError, near_misses, shown
+from fyke.language.parameters import bind_parameters
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
 from fyke.language.text import AnyQuery, parse
@@ -68,6 +69,7 @@ def check_options(
     complete_windows: bool = False,
     unique_order: bool = False,
     timeouts: bool = False,
+    params: Mapping[str, Any] | None = None,
 ) -> Options:
     """Return the options of a call; columns are looked for once the events are known.
 
@@ -89,7 +91,7 @@ def check_options(
     _check_switch("timeouts", timeouts, "attempts that expire are rows too")
     known, arities = _checked_functions(functions)
     return Options(
-        query=checked_query(query, bounds),
+        query=bind_parameters(checked_query(query, bounds), params),
         time=time_pair(time),
         type_column=type,
         tie_breaker=tie_breakers(tie_breaker),

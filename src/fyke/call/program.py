@@ -32,6 +32,7 @@ from fyke.errors import (
     near_misses,
 )
 from fyke.language.ast import WindowKind, events
+from fyke.language.parameters import bind_together
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery, Stream
 from fyke.language.text import AnyQuery, parse, parse_program
@@ -140,7 +141,8 @@ class Program:
         results are among its inputs, every event has the times ``start`` and ``end``.
         """
         options |= {"time": time, "type": type, "metrics": metrics}
-        checked = {label: named_options("run", query, options) for label, query in self.queries.items()}
+        bound = bind_together(self.queries, options.pop("params", None))
+        checked = {label: named_options("run", query, options) for label, query in bound.items()}
         for name in outputs or ():
             if name not in self.queries:
                 raise OptionError(

@@ -142,11 +142,15 @@ class Timestamp:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """``a.x``, ``a[i].x``, ``a[1].loc.lat``; with an empty path the whole event (in RETURN)."""
+    """``a.x``, ``a[i].x``, ``a[1].loc.lat``; with an empty path the whole event (in RETURN).
+
+    ``offset`` counts elements on from the first, or back from the last: ``a[2]``, ``a[a.len-1]``.
+    """
 
     variable: str
     path: tuple[str, ...]
     index: Index = Index.NONE
+    offset: int = 0
     place: Place | None = _place()
 
 
@@ -260,6 +264,14 @@ CAST_TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """``:name``: a value that is given with the events."""
+
+    name: str
+    place: Place | None = _place()
+
+
+@dataclass(frozen=True, slots=True)
 class Star:
     """The ``*`` of ``count(*)``."""
 
@@ -281,6 +293,7 @@ Expression = (
     | IsNull
     | Call
     | Cast
+    | Parameter
     | Star
 )
 

@@ -44,8 +44,10 @@ __all__ = [
     "alias",
     "all_of",
     "avg",
+    "case",
     "corr",
     "count",
+    "count_distinct",
     "days",
     "event",
     "events",
@@ -56,12 +58,14 @@ __all__ = [
     "last",
     "literal",
     "max",
+    "median",
     "microseconds",
     "milliseconds",
     "min",
     "minutes",
     "nanoseconds",
     "one_of",
+    "parameter",
     "query",
     "same",
     "seconds",
@@ -216,6 +220,26 @@ def timestamp(text: str) -> Term:
     return Term(ast.Timestamp(text))
 
 
+def parameter(name: str) -> Term:
+    """Return ``:name``: a value given with ``params``."""
+    if not isinstance(name, str) or not re.fullmatch(r"[^\W\d]\w*", name):
+        raise QuerySyntaxError(
+            f"the name of a parameter is a word, found {shown(name)}", remedy="Write p.parameter('limit')."
+        )
+    return Term(ast.Parameter(name))
+
+
+def case(*branches: tuple[Operand, Operand], otherwise: Operand = None, of: Operand = None) -> Term:
+    """Return ``CASE WHEN test THEN value ... ELSE otherwise END``; with ``of``, what equals a test.
+
+    A branch is a pair of a test and a value.
+    """
+    pairs = [(node_of(test), node_of(value)) for test, value in branches]
+    if not pairs:
+        raise QuerySyntaxError("case() needs a branch", remedy="Write p.case((a.x > 1, 10), otherwise=0).")
+    return Term(rules.case(None if of is None else node_of(of), pairs, node_of(otherwise)))
+
+
 def function(name: str, *arguments: Operand | Variable) -> Term:
     """Return a call of a function: built in, registered, or of Spark SQL."""
     return Term(rules.call(name, tuple(node_of(argument) for argument in arguments)))
@@ -244,6 +268,16 @@ def min(argument: Operand | Variable) -> Term:
 def max(argument: Operand | Variable) -> Term:
     """Return the greatest, as in ``max(a.all.price)``."""
     return function("max", argument)
+
+
+def median(argument: Operand | Variable) -> Term:
+    """Return ``median(argument)``, for ``returns``."""
+    return function("median", argument)
+
+
+def count_distinct(argument: Operand | Variable) -> Term:
+    """Return ``count(DISTINCT argument)``, for ``returns``."""
+    return function(rules.COUNT_DISTINCT, argument)
 
 
 def stddev(argument: Operand | Variable) -> Term:

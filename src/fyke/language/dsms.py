@@ -249,15 +249,15 @@ class _DsmsReader(ClauseReader):
 
 
 def _window(clause: str, span: _Span, unit: Name | None) -> ast.Window:
-    """Return the window of RANGE or SLIDE; ``unit`` is what a missing unit means."""
+    """Return the window of RANGE or SLIDE; ``unit`` is what a missing unit means, or None: the time's own."""
     unit = span.unit or unit
-    if unit is None:
+    if unit is None and span.amount != span.amount.to_integral_value():
         raise WindowUnitError(
             f"{clause} {span.amount} has no unit",
             place=span.place,
             remedy=f"Write, for example, {clause} {span.amount} SEC.",
         )
-    if unit.text.lower() not in (*rules.UNITS, "event", "events"):
+    if unit is not None and unit.text.lower() not in (*rules.UNITS, "event", "events"):
         raise QuerySyntaxError(
             f"{unit.text!r} is not a unit of time",
             place=unit.place,
@@ -270,12 +270,20 @@ def _window(clause: str, span: _Span, unit: Name | None) -> ast.Window:
             place=span.place,
             remedy=f"Write a length above zero, as in {clause} 10 SEC.",
         )
+    if unit is None:
+        return rules.window(span.amount, None, span.place)
     return rules.window(span.amount, unit.text, span.place, unit.place)
 
 
 def _slide(slide: _Span, span: _Span, window: ast.Window) -> ast.Window:
     checked = _window("SLIDE", slide, span.unit)
-    if checked.kind is not window.kind or checked.amount > window.amount:
+    if checked.kind is not window.kind:
+        raise WindowUnitError(
+            f"SLIDE {unparse_window(checked)} and RANGE {unparse_window(window)} are not of one kind",
+            place=slide.place,
+            remedy="Give both a unit of time, or neither.",
+        )
+    if checked.amount > window.amount:
         raise WindowLengthError(
             f"SLIDE {unparse_window(checked)} is longer than RANGE {unparse_window(window)}: "
             "events between two windows would be in none",

@@ -16,6 +16,7 @@ from fyke.errors import (
     Place,
     QuantifierError,
     QuerySyntaxError,
+    QueryTooLargeError,
     WindowError,
     WindowLengthError,
     near_misses,
@@ -31,6 +32,7 @@ from fyke.language.ast import (
     Funnel,
     Index,
     Literal,
+    Node,
     Not,
     Opt,
     Or,
@@ -42,6 +44,7 @@ from fyke.language.ast import (
     Unary,
     Window,
     WindowKind,
+    children,
 )
 
 LONGEST_CHAIN = 64
@@ -49,6 +52,8 @@ LARGEST_INTEGER = 10**38 - 1
 LARGEST_SCALE = 38
 LARGEST_COUNT = 2**31 - 1
 LARGEST_WINDOW = 2**63 - 1
+COUNT_DISTINCT, DISTINCT = "count_distinct", "distinct"  # count(DISTINCT x), and what stands in it
+MOST_COPIED = 10_000  # nodes that CASE may make of its subject
 
 _NANOSECONDS = {
     1: "ns nanosecond nanoseconds",
@@ -65,7 +70,8 @@ _UNIT_REMEDY = (
     "Units are ns, us, ms, s, seconds, minutes, hours, days, weeks; a window also takes EVENTS, or no unit."
 )
 INDEX_REMEDY = (
-    "The indices of a group are a[i], a[i-1], a[1] and a[a.len]; inside an aggregate also a[] and a[..i-1]."
+    "The indices of a group are a[i], a[i-1], a[1], a[2], a[a.len] and a[a.len-1]; inside an aggregate also "
+    "a[] and a[..i-1]."
 )
 _EXACT = Context(prec=200)
 
@@ -287,7 +293,7 @@ def operands_of(operator: str, tree: Expression) -> list[Expression]:
 
 
 def call(function: str, arguments: tuple[Expression, ...], place: Place | None = None) -> Expression:
-    """Return a call; ``prev(a.x)``, ``first(a)`` and ``last(a)`` are references to an element."""
+    """Return a call; ``prev(a.x)``, ``first(a)``, ``last(a.x)`` are references to an element."""
     name = checked_name(function.lower(), "a function", place)
     if name != "count" and any(isinstance(argument, Star) for argument in arguments):
         raise QuerySyntaxError(
@@ -297,14 +303,53 @@ def call(function: str, arguments: tuple[Expression, ...], place: Place | None =
     if isinstance(argument, Reference):
         if name == "prev" and argument.index in (Index.NONE, Index.EACH):
             return Reference(argument.variable, argument.path, Index.PREVIOUS, place=place)
-        if name in ("first", "last") and argument.index is Index.NONE and not argument.path:
+        if name in ("first", "last") and argument.index is Index.NONE:
             index = Index.FIRST if name == "first" else Index.LAST
-            return Reference(argument.variable, (), index, place=place)
+            return Reference(argument.variable, argument.path, index, place=place)
+    if name == "count" and isinstance(argument, Call) and argument.function == DISTINCT:
+        return Call(COUNT_DISTINCT, argument.arguments, place=place)
+    if any(isinstance(each, Call) and each.function == DISTINCT for each in arguments):
+        raise QuerySyntaxError(
+            f"only count takes DISTINCT, found {name}(DISTINCT ...)",
+            place=place,
+            remedy="Write count(DISTINCT a[].x).",
+        )
     if name == "prev":
         raise QuerySyntaxError(
             "prev takes one attribute of a group", place=place, remedy="Write prev(a.x) or a[i-1].x."
         )
     return Call(name, arguments, place=place)
+
+
+def case(
+    subject: Expression | None,
+    branches: Sequence[tuple[Expression, Expression]],
+    otherwise: Expression | None,
+    place: Place | None = None,
+) -> Expression:
+    """Return ``CASE [subject] WHEN ... THEN ... [ELSE ...] END`` as calls of if, one in the other."""
+    if subject is not None:
+        _check_repeatable(subject, len(branches), place)
+    made = Literal(None, place=place) if otherwise is None else otherwise
+    for test, value in reversed(branches):
+        condition = test if subject is None else Binary("=", subject, test, place=test.place)
+        made = Call("if", (condition, value, made), place=place)
+    return made
+
+
+def _check_repeatable(subject: Expression, times: int, place: Place | None) -> None:
+    """Raise if a tree would be too large with so many copies of a part of it."""
+    level: list[Node] = [subject]
+    count = 0
+    while level:
+        count += len(level)
+        if count * times > MOST_COPIED:
+            raise QueryTooLargeError(
+                f"CASE compares a long expression with {times} values",
+                place=place,
+                remedy="Write CASE WHEN with conditions, or compute the expression as a column first.",
+            )
+        level = [child for node in level for child in children(node)]
 
 
 def cast_type(name: str, digits: int | None, scale: int | None, place: Place | None = None) -> str:

@@ -76,7 +76,7 @@ def _unplaced(expression: ast.Expression) -> ast.Expression:
 
 @cache
 def _grammar() -> Lark:
-    return grammar("sase.lark", "expression.lark", starts=("start", "conditions", "items"))
+    return grammar("expression.lark", "sase.lark", starts=("start", "conditions", "items"))
 
 
 class _Quantifier(NamedTuple):

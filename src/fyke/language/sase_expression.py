@@ -28,6 +28,7 @@ class Name(NamedTuple):
 
 class _Subscript(NamedTuple):
     element: ast.Index
+    offset: int = 0
     owner: Name | None = None  # the v of [v.len]
 
 
@@ -85,6 +86,12 @@ class ExpressionReader(Transformer_NonRecursive):  # type: ignore[type-arg]
         operand, negation, pattern = parts
         return ast.Like(operand, pattern, negation is not None, place=self._place(meta))
 
+    def rlike(self, meta: Meta, parts: list[Any]) -> ast.Expression:
+        operand, negation, pattern = parts
+        place = self._place(meta)
+        made = ast.Call("rlike", (operand, pattern), place=place)
+        return made if negation is None else ast.Unary("NOT", made, place=place)
+
     def is_null(self, meta: Meta, parts: list[Any]) -> ast.IsNull:
         return ast.IsNull(parts[0], parts[1] is not None, place=self._place(meta))
 
@@ -126,6 +133,9 @@ class ExpressionReader(Transformer_NonRecursive):  # type: ignore[type-arg]
         place = self._place(meta)
         return rules.duration(rules.exact_number(amount, place), unit.text, place, unit.place)
 
+    def parameter(self, meta: Meta, parts: list[Token]) -> ast.Parameter:
+        return ast.Parameter(parts[0][1:], place=self._place(meta))
+
     def timestamp(self, meta: Meta, parts: list[Any]) -> ast.Timestamp:
         return ast.Timestamp(unquoted(parts[1]), place=self._place(meta))
 
@@ -153,14 +163,20 @@ class ExpressionReader(Transformer_NonRecursive):  # type: ignore[type-arg]
             return ast.Length(name.text, place=self._place(meta))
         if name.quote == '"' and index is None and not path:
             self._double_quoted.add(self._place(meta))
-        chosen, owner = index or _Subscript(ast.Index.NONE)
+        chosen, offset, owner = index or _Subscript(ast.Index.NONE)
         if owner is not None and owner.text != name.text:
             raise QuerySyntaxError(
                 f"the index of {name.text!r} is the length of {owner.text!r}",
                 place=owner.place,
                 remedy=f"Write {name.text}[{name.text}.len].",
             )
-        return ast.Reference(name.text, tuple(step.text for step in path), chosen, place=self._place(meta))
+        steps = tuple(step.text for step in path)
+        return ast.Reference(name.text, steps, chosen, offset, place=self._place(meta))
+
+    def element_of(self, meta: Meta, parts: list[Any]) -> ast.Expression:
+        name, index, *steps, number = parts
+        listed = self.reference(meta, [name, index, tuple(steps)])
+        return ast.Call("element_at", (listed, number), place=self._place(meta))
 
     def call(self, meta: Meta, parts: list[Any]) -> ast.Expression:
         name, arguments, path = parts
@@ -174,12 +190,19 @@ class ExpressionReader(Transformer_NonRecursive):  # type: ignore[type-arg]
                 remedy="Only first(a), last(a) and prev(a) of a group variable can be followed by '.x'.",
             )
         return ast.Reference(
-            made.variable, tuple(step.text for step in path), made.index, place=self._place(meta)
+            made.variable, tuple(step.text for step in path), made.index, made.offset, place=self._place(meta)
         )
 
     def cast(self, meta: Meta, parts: list[Any]) -> ast.Cast:
         operand, target = parts
         return ast.Cast(operand, target, place=self._place(meta))
+
+    def branch(self, meta: Meta, parts: list[ast.Expression]) -> tuple[ast.Expression, ...]:
+        return tuple(parts)
+
+    def case(self, meta: Meta, parts: list[Any]) -> ast.Expression:
+        subject, *branches, otherwise = parts
+        return rules.case(subject, branches, otherwise, self._place(meta))
 
     def cast_type(self, meta: Meta, parts: list[Any]) -> str:
         name, digits, scale = parts
@@ -191,6 +214,9 @@ class ExpressionReader(Transformer_NonRecursive):  # type: ignore[type-arg]
     def star_argument(self, meta: Meta, parts: list[Token]) -> tuple[ast.Expression, ...]:
         return (ast.Star(place=self._place(meta)),)
 
+    def distinct_argument(self, meta: Meta, parts: list[ast.Expression]) -> tuple[ast.Expression, ...]:
+        return (ast.Call(rules.DISTINCT, tuple(parts), place=self._place(meta)),)
+
     # --- the element of a group
 
     def index_all(self, meta: Meta, parts: list[Any]) -> _Subscript:
@@ -201,17 +227,22 @@ class ExpressionReader(Transformer_NonRecursive):  # type: ignore[type-arg]
         return _Subscript(ast.Index.EACH)
 
     def index_number(self, meta: Meta, parts: list[Token]) -> _Subscript:
-        self._expect(meta, parts[0] == "1")
-        return _Subscript(ast.Index.FIRST)
+        return _Subscript(ast.Index.FIRST, self._element(meta, parts[0]) - 1)
 
     def index_offset(self, meta: Meta, parts: list[Any]) -> _Subscript:
         word, sign, number = parts
         self._expect(meta, word.text in ("i", "I") and sign == "-" and number == "1")
         return _Subscript(ast.Index.PREVIOUS)
 
-    def index_length(self, meta: Meta, parts: list[Name]) -> _Subscript:
-        self._expect(meta, parts[1].text.lower() == "len")
-        return _Subscript(ast.Index.LAST, parts[0])
+    def index_length(self, meta: Meta, parts: list[Any]) -> _Subscript:
+        owner, word, *back = parts
+        self._expect(meta, word.text.lower() == "len")
+        return _Subscript(ast.Index.LAST, self._element(meta, back[-1]) if back else 0, owner)
+
+    def _element(self, meta: Meta, number: Token) -> int:
+        """Return the number of an element, from 1."""
+        self._expect(meta, len(number) < 10 and int(number) > 0)
+        return int(number)
 
     def index_before(self, meta: Meta, parts: list[Any]) -> _Subscript:
         _, word, sign, number = parts

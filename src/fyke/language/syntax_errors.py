@@ -31,12 +31,13 @@ _GROUPS = (
     (
         "STRING",
         "an expression",
-        "INT FLOAT PERCENTAGE TRUE FALSE NULL TIMESTAMP DATE VARIABLE QUOTED LPAR LSQB MINUS NOT",
+        "INT FLOAT PERCENTAGE TRUE FALSE NULL TIMESTAMP DATE VARIABLE QUOTED LPAR LSQB MINUS NOT PARAMETER "
+        "_CAST _CASE _DISTINCT",
     ),
     (
         "SLASH",
         "an operator",
-        "COMPARISON _IN _BETWEEN _LIKE _IS NOT PLUS MINUS STAR PERCENT DOT LSQB LPAR UNIT",
+        "COMPARISON _IN _BETWEEN _LIKE _RLIKE _IS NOT PLUS MINUS STAR PERCENT DOT LSQB LPAR UNIT",
     ),
     ("QMARK", "a quantifier", "PLUS STAR LBRACE"),
     ("VARIABLE", "a variable name", "TIMESTAMP DATE QUOTED"),
@@ -45,6 +46,10 @@ _GROUPS = (
 )
 _WORDS = {
     "_AS": "AS",
+    "_WHEN": "WHEN",
+    "_THEN": "THEN",
+    "_ELSE": "ELSE",
+    "_END": "END",
     "AND": "AND",
     "OR": "OR",
     "NOT": "NOT",
@@ -52,6 +57,7 @@ _WORDS = {
     "_IN": "IN",
     "_BETWEEN": "BETWEEN",
     "_LIKE": "LIKE",
+    "_RLIKE": "RLIKE",
     "STRATEGY": "a selection strategy",
     "UNIT": "a unit of time",
     "INT": "a whole number",
@@ -75,7 +81,10 @@ _WORDS = {
 }
 _KEYWORDS = {
     **{name: name.lstrip("_") for name in ("_PATTERN", "_WHERE", "_WITHIN", "_RETURN", "_SEQ", "_AS")},
-    **{name: name.lstrip("_") for name in ("AND", "OR", "NOT", "_IN", "_BETWEEN", "_LIKE", "_IS", "NULL")},
+    **{
+        name: name.lstrip("_")
+        for name in ("AND", "OR", "NOT", "_IN", "_BETWEEN", "_LIKE", "_RLIKE", "_IS", "NULL")
+    },
 }
 
 

@@ -44,6 +44,10 @@ class Term:
         """Return ``self LIKE pattern``: ``%`` is any text, ``_`` one character."""
         return Term(ast.Like(self._node, node_of(pattern)))
 
+    def rlike(self, pattern: Operand) -> Term:
+        """Return ``self RLIKE pattern``: a regular expression that is found somewhere in the text."""
+        return Term(rules.call("rlike", (self._node, node_of(pattern))))
+
     def is_null(self) -> Term:
         """Return ``self IS NULL``."""
         return Term(ast.IsNull(self._node))
@@ -162,20 +166,20 @@ class Item:
 class Element:
     """The event of a variable, or some of the events of a group: ``.x`` or ``["x"]`` is its column."""
 
-    __slots__ = ("_index", "_name")
+    __slots__ = ("_index", "_name", "_offset")
 
-    def __init__(self, name: str, index: ast.Index = ast.Index.NONE) -> None:
+    def __init__(self, name: str, index: ast.Index = ast.Index.NONE, offset: int = 0) -> None:
         if not isinstance(name, str):
             raise QuerySyntaxError(f"the name of a variable is a string, found {name!r}")
         self._name = rules.checked_name(name, "a variable")
-        self._index = index
+        self._index, self._offset = index, offset
 
     def __getattr__(self, column: str) -> Term:
         _check_public(column)
         return self[column]
 
     def __getitem__(self, column: str) -> Term:
-        return Term(_extended(ast.Reference(self._name, (), self._index), column))
+        return Term(_extended(ast.Reference(self._name, (), self._index, self._offset), column))
 
     def __repr__(self) -> str:
         return f"<variable {unparse_expression(node_of(self))}>"
@@ -206,6 +210,16 @@ class Variable(Element):
         """The last element: ``a[a.len]``."""
         return Element(self._name, ast.Index.LAST)
 
+    def element(self, number: int) -> Element:
+        """Return an element of the group by its number, from 1, or back from -1: ``a[2]``, ``a[a.len-1]``."""
+        if not isinstance(number, int) or number == 0:
+            raise QuerySyntaxError(
+                f"an element has a number from 1, or back from -1, found {number!r}"[:80],
+                remedy="Write a.element(2) for the second, a.element(-2) for the one before the last.",
+            )
+        index = ast.Index.FIRST if number > 0 else ast.Index.LAST
+        return Element(self._name, index, abs(number) - 1)
+
     @property
     def all(self) -> Element:
         """The whole group, for an aggregate: ``a[]``."""
@@ -232,7 +246,7 @@ def node_of(value: Operand | Element) -> ast.Expression:
     if isinstance(value, Term):
         return value._node
     if isinstance(value, Element):
-        return ast.Reference(value._name, (), value._index)
+        return ast.Reference(value._name, (), value._index, value._offset)
     if value is None or isinstance(value, bool):
         return ast.Literal(value)
     if isinstance(value, str):
@@ -276,4 +290,5 @@ def _extended(node: ast.Reference, name: str) -> ast.Reference:
             f"a column is named by a string, found {name!r}",
             remedy="The elements of a group are a.first, a.last, a.each, a.prev, a.all and a.before.",
         )
-    return ast.Reference(node.variable, (*node.path, rules.checked_name(name, "a column")), node.index)
+    path = (*node.path, rules.checked_name(name, "a column"))
+    return ast.Reference(node.variable, path, node.index, node.offset)

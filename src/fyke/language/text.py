@@ -18,6 +18,7 @@ AnyQuery = Query | RelationalQuery
 MOST_QUERIES = 256  # of a program: each keeps its text, with its place in the whole
 
 _LONGEST_KEPT = 10_000  # characters
+_ENDING = "; \t\r\n"
 _DEFAULTS = Limits()
 _OPENER = re.compile(r"--|/\*|['\"`;]")
 _CLOSER = {"--": "\n", "/*": "*/"}
@@ -32,7 +33,8 @@ def parse(text: str, limits: Limits = _DEFAULTS) -> AnyQuery:
     """Return the query that ``text`` states.
 
     A text whose first word, after its label, is SELECT is in the language of [T] 2.1.6
-    (:mod:`fyke.language.dsms`); any other is in SASE+ (:mod:`fyke.language.sase`).
+    (:mod:`fyke.language.dsms`); any other is in SASE+ (:mod:`fyke.language.sase`).  It may end
+    with a semicolon.
 
     Takes time linear in the text, runs no code, and raises nothing but errors of the
     :class:`~fyke.errors.QueryError` tree, each with its place in the text.
@@ -42,8 +44,11 @@ def parse(text: str, limits: Limits = _DEFAULTS) -> AnyQuery:
 
 
 def _parse(text: str, limits: Limits) -> AnyQuery:
-    selects = _SELECT.match(_without_comments(text))
-    return dsms.parse(text, limits) if selects else sase.parse(text, limits)
+    bare = _without_comments(text)
+    ended = bare.rstrip(_ENDING)
+    # What ends a query in a file or a prompt; the places in front of it stay.
+    text = text[: len(ended)] + bare[len(ended) :].replace(";", " ") if ";" in bare[len(ended) :] else text
+    return dsms.parse(text, limits) if _SELECT.match(bare) else sase.parse(text, limits)
 
 
 # The same text comes again and again, with every batch of a stream; queries are never changed.

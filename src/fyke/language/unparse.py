@@ -26,6 +26,7 @@ from fyke.language.ast import (
     Not,
     Opt,
     Or,
+    Parameter,
     Pattern,
     Reference,
     ReturnItem,
@@ -37,7 +38,7 @@ from fyke.language.ast import (
     Window,
     WindowKind,
 )
-from fyke.language.rules import UNITS, chain, operands_of, quantifier_sign
+from fyke.language.rules import COUNT_DISTINCT, UNITS, chain, operands_of, quantifier_sign
 
 # The words that sase.lark rules out in each position; everything else that is a word needs no quotes.
 _NOT_A_TYPE = "seq|and|or|not|any|where|within|return|pattern"
@@ -51,7 +52,6 @@ _SUBSCRIPTS = {
     Index.NONE: "",
     Index.EACH: "[i]",
     Index.PREVIOUS: "[i-1]",
-    Index.FIRST: "[1]",
     Index.ALL: "[]",
     Index.BEFORE: "[..i-1]",
 }
@@ -224,13 +224,17 @@ def _string(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _atom(node: Timestamp | Reference | Length | Equivalence | Call | Cast | Star) -> str:
+def _atom(node: Timestamp | Reference | Length | Equivalence | Call | Cast | Parameter | Star) -> str:
     if isinstance(node, Reference):
         return _reference(node)
+    if isinstance(node, Call) and node.function == COUNT_DISTINCT:
+        return f"count(DISTINCT {', '.join(map(unparse_expression, node.arguments))})"
     if isinstance(node, Call):
         return f"{_name(node.function, _VARIABLE)}({', '.join(map(unparse_expression, node.arguments))})"
     if isinstance(node, Cast):
         return f"CAST({unparse_expression(node.operand)} AS {node.type})"
+    if isinstance(node, Parameter):
+        return f":{node.name}"
     if isinstance(node, Equivalence):
         return f"[{', '.join(_name(attribute, _WORD) for attribute in node.attributes)}]"
     if isinstance(node, Length):
@@ -242,7 +246,11 @@ def _reference(node: Reference) -> str:
     if not node.path and node.index is Index.NONE:
         return _name(node.variable, _VARIABLE, quote="`")  # "name" alone is taken for a misquoted string
     variable = _name(node.variable, _VARIABLE)
-    subscript = f"[{variable}.len]" if node.index is Index.LAST else _SUBSCRIPTS[node.index]
+    subscript = _SUBSCRIPTS.get(node.index, "")
+    if node.index is Index.FIRST:
+        subscript = f"[{1 + node.offset}]"
+    elif node.index is Index.LAST:
+        subscript = f"[{variable}.len-{node.offset}]" if node.offset else f"[{variable}.len]"
     path = [_name(step, _WORD) for step in node.path]
     if path and node.index is Index.NONE and path[0].lower() == "len":
         path[0] = f'"{path[0]}"'  # a column; a bare .len is the length of the group

@@ -7,12 +7,16 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import NoReturn
 
+import pyarrow as pa
+
 from fyke.errors import (
     AggregateError,
     GroupAsSingleError,
+    ParameterError,
     QuerySyntaxError,
     TypeClashError,
     UnknownFunctionError,
+    UnsupportedQueryError,
     near_misses,
 )
 from fyke.language.ast import (
@@ -29,12 +33,14 @@ from fyke.language.ast import (
     Length,
     Like,
     Literal,
+    Parameter,
     Reference,
     Star,
     Timestamp,
     Unary,
     walk,
 )
+from fyke.language.rules import COUNT_DISTINCT
 from fyke.language.unparse import unparse_expression
 from fyke.logical.check_operators import (
     OperatorChecker,
@@ -43,7 +49,18 @@ from fyke.logical.check_operators import (
     over_matches,
     over_several_events,
 )
-from fyke.logical.kinds import AGGREGATES, FUNCTIONS, NUMERIC, Kind, comparable, kind_of
+from fyke.logical.kinds import (
+    AGGREGATES,
+    COLLECT,
+    FUNCTIONS,
+    MEDIAN,
+    NUMERIC,
+    OF_RESULTS,
+    Kind,
+    comparable,
+    kind_of,
+)
+from fyke.logical.regular_expressions import ARROW, RegularExpressionError, translated
 from fyke.logical.scope import Scope
 from fyke.logical.value_types import type_of
 
@@ -58,6 +75,7 @@ _LITERALS = {
     type(None): Kind.NULL,
 }
 _DIGITS = (-37, 300)
+_COMPARING = ("min", "max", COUNT_DISTINCT)
 
 
 class Checker(OperatorChecker):
@@ -96,6 +114,9 @@ class Checker(OperatorChecker):
             return self._cast(node)
         if isinstance(node, (In, Between, Like, IsNull)):
             return self._predicate(node)
+        if isinstance(node, Parameter):
+            example = f"Give it one, as in params={{{node.name!r}: 5}}."
+            self._fail(ParameterError, node, f"the parameter :{node.name} has no value", example)
         assert isinstance(node, (Star, Equivalence))
         self._fail(
             AggregateError,
@@ -127,10 +148,15 @@ class Checker(OperatorChecker):
             self._need(argument, kind, allowed, node.function)
         if node.function == "round" and len(node.arguments) == 2:
             self._check_digits(node.arguments[1])
+        if node.function == "rlike":
+            self._check_regular_expression(node.arguments[1])
         if not function.across:
             self._check_one_event(node, node.function)
         if function.result is not None:
             return function.result
+        if node.function == "element_at":
+            listed = type_of(node.arguments[0], self.scope.type_at)
+            return Kind.NULL if listed is None or pa.types.is_null(listed) else kind_of(listed.value_type)
         valued = {"if": slice(1, None), "round": slice(0, 1)}.get(node.function, slice(None))
         return self._common(node, node.arguments[valued], kinds[valued])
 
@@ -144,6 +170,22 @@ class Checker(OperatorChecker):
                 f"found {unparse_expression(digits)}",
                 "Write, for example, round(a.x, 2).",
             )
+
+    def _check_regular_expression(self, pattern: Expression) -> None:
+        if not (isinstance(pattern, Literal) and isinstance(pattern.value, str)):
+            self._fail(
+                TypeClashError,
+                pattern,
+                f"RLIKE takes a regular expression in quotes, found {unparse_expression(pattern)}",
+                "Write, for example, a.x RLIKE '^shelf [0-9]+$'.",
+            )
+        try:
+            translated(pattern.value, ARROW)
+        except RegularExpressionError as error:
+            remedy = (
+                "There are . [a-z] [^a-z] \\d \\w \\s ^ $ | ( ) and the repetitions * + ? {2} {2,} {2,5}."
+            )
+            self._fail(QuerySyntaxError, pattern, f"not a regular expression: {error}", remedy)
 
     def _check_count(self, node: Call, least: int, most: int | None) -> None:
         found = len(node.arguments)
@@ -215,6 +257,14 @@ class Checker(OperatorChecker):
                 f"{node.function} takes one argument, found {len(node.arguments)}",
                 f"Write {node.function}(a[].x).",
             )
+        if not self.returning and node.function in OF_RESULTS:
+            written = unparse_expression(node)
+            self._fail(
+                UnsupportedQueryError,
+                node,
+                f"{written} is known when a match is, and a condition is decided event by event",
+                "Use it in RETURN; conditions have avg, sum, min, max, count, stddev, first and last.",
+            )
         if over_matches(node):
             return self._over_matches(node)
         argument = node.arguments[0]
@@ -224,18 +274,20 @@ class Checker(OperatorChecker):
     def _aggregate_result(self, node: Call, argument: Expression, kind: Kind) -> Kind:
         if node.function == "count":
             return Kind.INTEGER
-        if node.function in ("avg", "sum", "stddev"):
+        if node.function == COLLECT:
+            return Kind.LIST
+        if node.function in ("avg", "sum", "stddev", MEDIAN):
             self._need(argument, kind, NUMERIC | {Kind.NULL}, node.function)
             return kind if node.function == "sum" else Kind.FLOAT
-        if kind in (Kind.LIST, Kind.STRUCT, Kind.EVENT, Kind.OTHER) and node.function in ("min", "max"):
+        if kind in (Kind.LIST, Kind.STRUCT, Kind.EVENT, Kind.OTHER) and node.function in _COMPARING:
             self._fail(
                 TypeClashError,
                 node,
-                f"{node.function} takes values that have an order, but {unparse_expression(argument)} "
+                f"{node.function} takes values that can be compared, but {unparse_expression(argument)} "
                 f"is {kind.value}",
                 "Name one attribute, as in max(a[].x).",
             )
-        return kind
+        return Kind.INTEGER if node.function == COUNT_DISTINCT else kind
 
     def _over_matches(self, node: Call) -> Kind:
         argument = node.arguments[0]
@@ -245,7 +297,7 @@ class Checker(OperatorChecker):
             if node.function != "count":
                 self._fail(AggregateError, node, f"{node.function}(*) has no meaning", "Only count(*) has.")
             return Kind.INTEGER
-        if node.function in ("first", "last"):
+        if node.function in ("first", "last", COLLECT):
             self._fail(
                 AggregateError,
                 node,

@@ -73,7 +73,7 @@ def beside_decimal(node: Expression, kind: Kind) -> Kind:
 
 def over_several_events(node: Expression) -> bool:
     """Say whether an expression looks at more than one event."""
-    elements = {(ref.variable, ref.index) for ref in walk(node) if isinstance(ref, Reference)}
+    elements = {(ref.variable, ref.index, ref.offset) for ref in walk(node) if isinstance(ref, Reference)}
     return len(elements) > 1 or any(isinstance(part, Length) or is_aggregate(part) for part in walk(node))
 
 

@@ -12,6 +12,7 @@ from fyke.errors import (
     QueryError,
     SingleAsGroupError,
     TypeClashError,
+    UnsupportedQueryError,
 )
 from fyke.language.ast import Expression, Index, Length, Reference
 from fyke.language.unparse import unparse_expression
@@ -67,6 +68,14 @@ class ReferenceChecker:
                 node,
                 f"{written} uses {name!r} as a group, but it binds one event",
                 f"Write {single}, or declare it as a group: Type+ {name}[].",
+            )
+        if node.offset and not self.returning:
+            self._fail(
+                UnsupportedQueryError,
+                node,
+                f"{written} is an element in the midst of a group, and a condition is decided event by event",
+                f"Conditions have {name}[i], {name}[i-1], {name}[1] and {name}[{name}.len]; "
+                "RETURN has any element.",
             )
         if node.index in (Index.ALL, Index.BEFORE):
             self._fail(

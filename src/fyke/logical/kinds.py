@@ -8,6 +8,8 @@ from enum import Enum
 
 import pyarrow as pa
 
+from fyke.language.rules import COUNT_DISTINCT
+
 
 class Kind(Enum):
     """What the language knows of a type: enough to say which operators make sense."""
@@ -133,6 +135,7 @@ FUNCTIONS: dict[str, Function] = {
     "startswith": _text(Kind.BOOLEAN, _TEXT),
     "endswith": _text(Kind.BOOLEAN, _TEXT),
     "contains": _text(Kind.BOOLEAN, _TEXT),
+    "rlike": _text(Kind.BOOLEAN, frozenset({Kind.STRING})),
     "year": Function((_TIME,), 1, 1, Kind.INTEGER),
     "month": Function((_TIME,), 1, 1, Kind.INTEGER),
     "day": Function((_TIME,), 1, 1, Kind.INTEGER),
@@ -141,6 +144,7 @@ FUNCTIONS: dict[str, Function] = {
     "second": Function((_TIME,), 1, 1, Kind.INTEGER),
     "corr": Function((_VECTOR,), 2, 2, Kind.FLOAT, across=True),
     "size": Function((_VECTOR,), 1, 1, Kind.INTEGER),
+    "element_at": Function((_VECTOR, _WHOLE), 2, 2, None),
 }
 
 _SIMPLE = NUMERIC | {Kind.BOOLEAN, Kind.STRING, Kind.NULL}
@@ -158,4 +162,8 @@ CASTS: dict[Kind, frozenset[Kind]] = {
 A float has many texts, and a text can be a time in many ways: of these each engine has its own.
 """
 
-AGGREGATES = frozenset({"avg", "sum", "min", "max", "count", "stddev", "first", "last"})
+COLLECT, MEDIAN = "collect", "median"
+OF_RESULTS = frozenset({COLLECT, COUNT_DISTINCT, MEDIAN})
+"""Aggregates that no run can keep up to date, event by event: they are for results only."""
+
+AGGREGATES = frozenset({"avg", "sum", "min", "max", "count", "stddev", "first", "last"}) | OF_RESULTS

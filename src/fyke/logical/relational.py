@@ -35,6 +35,7 @@ from fyke.language.ast import (
     Length,
     Reference,
     Star,
+    WindowKind,
     children,
     map_children,
     walk,
@@ -369,13 +370,24 @@ def _common_time(query: RelationalQuery, schemas: Mapping[str, EventSchema]) -> 
     """Return the type that the times of all streams have or are brought to, and its unit."""
     united = unite_columns({alias: {START: schema.columns[schema.end]} for alias, schema in schemas.items()})
     units = {schema.unit for schema in schemas.values()}
+    if query.window.kind is WindowKind.UNITS:
+        timed = [schema for schema in schemas.values() if schema.unit is not None]
+        if timed:
+            raise WindowUnitError(
+                f"RANGE {query.window.amount} has no unit, but the time column {timed[0].end!r} "
+                "measures time",
+                place=query.window.place,
+                text=query.text,
+                remedy=f"Write, for example, RANGE {query.window.amount} SEC.",
+            )
+        return united[START], 1
     if None in units:
         alias = next(alias for alias, schema in schemas.items() if schema.unit is None)
         raise WindowUnitError(
             f"RANGE is a length of time, but the time column {schemas[alias].end!r} is a plain number",
             place=query.window.place,
             text=query.text,
-            remedy="Say what its units are, as in time_unit='s'.",
+            remedy="Write RANGE without a unit, or say what those of the column are, as in time_unit='s'.",
         )
     return united[START], min(unit for unit in units if unit is not None)
 

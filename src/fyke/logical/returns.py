@@ -25,9 +25,9 @@ from fyke.language.ast import (
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
 from fyke.language.unparse import unparse_expression
-from fyke.logical.check import Checker, over_matches
+from fyke.logical.check import Checker, is_aggregate, over_matches
 from fyke.logical.funnel import REACHED, reached, spell_out_reached
-from fyke.logical.kinds import Kind
+from fyke.logical.kinds import COLLECT, Kind
 from fyke.logical.scope import Scope
 from fyke.logical.value_types import spell_out_decimals
 
@@ -79,12 +79,21 @@ def analyse_returns(query: Query, scope: Scope, names: tuple[str, ...], partitio
 
 
 def _column(item: ReturnItem, checker: Checker, partition: tuple[str, ...], over: bool) -> OutputColumn:
-    expression = _with_partition(item.expression, checker.scope, partition, over)
+    expression = _with_partition(_with_lists(item.expression), checker.scope, partition, over)
     kind = _kind(expression, checker)
     if over:
         _check_constant_per_partition(expression, item, checker.scope, partition)
     name = item.alias or _default_name(item.expression)
     return OutputColumn(name, spell_out_decimals(expression, checker.scope.type_at), kind)
+
+
+def _with_lists(node: Expression) -> Expression:
+    """Write ``a[].x`` outside aggregates, which is the list of all values, as an aggregate of its own."""
+    if is_aggregate(node):
+        return node
+    if isinstance(node, Reference) and node.index is Index.ALL and node.path:
+        return Call(COLLECT, (node,), place=node.place)
+    return map_children(node, _with_lists)
 
 
 def _kind(expression: Expression, checker: Checker) -> Kind:
@@ -129,6 +138,7 @@ def _is_partition_value(reference: Reference, scope: Scope, partition: tuple[str
     one_event = reference.index in (
         (Index.FIRST, Index.LAST) if bound and scope.is_group(name) else (Index.NONE,)
     )
+    one_event = one_event and not reference.offset
     return bound and one_event and len(reference.path) == 1 and reference.path[0] in partition
 
 

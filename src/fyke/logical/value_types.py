@@ -29,7 +29,8 @@ from fyke.language.ast import (
     Unary,
     map_children,
 )
-from fyke.logical.kinds import AGGREGATES, FUNCTIONS, NUMERIC, TEMPORAL, Kind, kind_of
+from fyke.language.rules import COUNT_DISTINCT
+from fyke.logical.kinds import AGGREGATES, COLLECT, FUNCTIONS, MEDIAN, NUMERIC, TEMPORAL, Kind, kind_of
 
 MOST_DIGITS = 38
 _KEPT_FRACTION = 6
@@ -214,6 +215,11 @@ def _is_truth(node: Expression) -> bool:
     )
 
 
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a dictionary; of anything else the type itself."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def literal_type(node: Literal) -> pa.DataType:
     """Return the type of a literal; a whole number beyond 64 bits is a decimal."""
     value = node.value
@@ -247,6 +253,8 @@ def call_type(node: Call, kinds: Sequence[pa.DataType]) -> pa.DataType:
         return arithmetic_type("%", *kinds)
     if name == "nullif":
         return kinds[0]
+    if name == "element_at":
+        return kinds[0] if pa.types.is_null(kinds[0]) else plain_type(kinds[0].value_type)
     if name in OF_ONE_TYPE:
         return common_type(kinds[OF_ONE_TYPE[name] :])
     if result is Kind.STRING:
@@ -270,11 +278,13 @@ _RESULTS: dict[Kind | None, pa.DataType] = {
 
 
 def _aggregate_type(node: Call, at: TypeAt) -> pa.DataType | None:
-    if node.function == "count":
+    if node.function in ("count", COUNT_DISTINCT):
         return pa.int64()
-    if node.function in ("avg", "stddev"):
+    if node.function in ("avg", "stddev", MEDIAN):
         return pa.float64()
     kind = type_of(node.arguments[0], at)
+    if node.function == COLLECT:
+        return None if kind is None else pa.list_(kind)
     if node.function != "sum" or kind is None:
         return kind
     return decimal(MOST_DIGITS, kind.scale) if pa.types.is_decimal(kind) else wide(kind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fyke.language.ast import Binary, Call, Expression, Reference, Star, map_children
+from fyke.language.rules import COUNT_DISTINCT
 from fyke.logical.check import over_matches
 from fyke.logical.returns import Output
 
@@ -39,7 +40,12 @@ def split_aggregates(output: Output) -> tuple[list[MatchAggregate], list[Express
         assert isinstance(node, Call)
         argument = None if isinstance(node.arguments[0], Star) else node.arguments[0]
         aggregates.append(
-            MatchAggregate(f"{_COLUMN}{len(aggregates)}", node.function, argument, node.function == "count")
+            MatchAggregate(
+                f"{_COLUMN}{len(aggregates)}",
+                node.function,
+                argument,
+                node.function in ("count", COUNT_DISTINCT),
+            )
         )
         return Reference("", (aggregates[-1].column,), place=node.place)
 

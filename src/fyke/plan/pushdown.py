@@ -142,7 +142,8 @@ class _Collector:
             if element is not None:
                 needed = types.get(element.variable, frozenset({None}))
                 made = _kept(self.exported, "e", _about_row(expression), needed)
-                return Reference(element.variable, (physical(made),), element.index, place=expression.place)
+                at = (element.index, element.offset)
+                return Reference(element.variable, (physical(made),), *at, place=expression.place)
         return map_children(expression, lambda child: self.export(child, types))
 
     def _foreign(self, function: str) -> bool:
@@ -320,14 +321,18 @@ def _element(expression: Expression) -> Reference | None:
         if isinstance(node, Length) or is_aggregate(node):
             return None
         if isinstance(node, Reference):
-            if found is not None and (node.variable, node.index) != (found.variable, found.index):
+            if found is not None and _at(node) != _at(found):
                 return None
             found = node
     return found
 
 
+def _at(reference: Reference) -> tuple[str, Index, int]:
+    return reference.variable, reference.index, reference.offset
+
+
 def _about_row(expression: Expression) -> Expression:
-    return map_references(expression, lambda r: replace(r, variable=EVENT, index=Index.NONE))
+    return map_references(expression, lambda r: replace(r, variable=EVENT, index=Index.NONE, offset=0))
 
 
 def needed_columns(analysed: Analysed, split: tuple[str, ...]) -> tuple[str, ...]:

@@ -29,13 +29,13 @@ from fyke.language.ast import (
     map_references,
     walk,
 )
+from fyke.reference.functions import call
 from fyke.reference.values import (
     AGGREGATES,
     COMPARISONS,
     Value,
     aggregate,
     arithmetic,
-    call,
     cast,
     comparison,
     conjunction,
@@ -179,10 +179,10 @@ def _referred(reference: Reference, bindings: Bindings, cursors: Cursors) -> Val
     cursor = cursors.get(reference.variable)
     chosen: tuple[Occurrence, ...]
     match reference.index:
-        case Index.FIRST:
-            return _attribute(elements[0], reference.path)
-        case Index.LAST:
-            return _attribute(elements[-1], reference.path)
+        case Index.FIRST | Index.LAST:
+            chosen = elements if reference.index is Index.FIRST else elements[::-1]
+            there = reference.offset < len(chosen)
+            return _attribute(chosen[reference.offset], reference.path) if there else None
         case Index.NONE | Index.EACH if cursor is not None:
             return _attribute(elements[cursor], reference.path)
         case Index.PREVIOUS:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fyke.language.ast import Call, Expression, Literal, Reference, Star, events, map_children, walk
+from fyke.language.ast import Call, Expression, Index, Literal, Reference, Star, events, map_children, walk
 from fyke.logical.analyse import Analysed
 from fyke.logical.check import over_matches
 from fyke.logical.normal_form import Absence, Condition, Variable
@@ -64,7 +64,7 @@ def match_rows(found: Sequence[Match], table: pa.Table, analysed: Analysed, func
     for column in analysed.output.columns:
         item = column.expression
         if isinstance(item, Reference) and item.variable and not item.path:
-            columns[column.name] = _bound_events(found, table, analysed, variables[item.variable])
+            columns[column.name] = _bound_events(found, table, analysed, variables[item.variable], item)
         else:
             values = [_value(item, each, analysed, functions) for each in found]
             columns[column.name] = typed_array(values, _type(item, analysed))
@@ -72,14 +72,25 @@ def match_rows(found: Sequence[Match], table: pa.Table, analysed: Analysed, func
 
 
 def _bound_events(
-    found: Sequence[Match], table: pa.Table, analysed: Analysed, variables: Sequence[Variable]
+    found: Sequence[Match],
+    table: pa.Table,
+    analysed: Analysed,
+    variables: Sequence[Variable],
+    item: Reference,
 ) -> pa.Array:
-    """Return the events of a variable: structs of the columns of their type, of a group lists of these."""
+    """Return the events of a variable: structs of the columns of their type, of a group lists of these.
+
+    An element of a group is one of them, null if there are too few.
+    """
     names = list(dict.fromkeys(name for v in variables for name in analysed.schema.attributes(v.type)))
     kind = pa.struct([(name, analysed.schema.columns[name]) for name in names])
     structs = table.select(names).to_struct_array().combine_chunks().cast(kind)
     bound = [[event.position for event in each.bindings.get(variables[0].name, ())] for each in found]
-    if variables[0].group:
+    if item.index is Index.LAST:
+        bound = [each[::-1] for each in bound]
+    if item.index in (Index.FIRST, Index.LAST):
+        bound = [each[item.offset : item.offset + 1] for each in bound]
+    elif variables[0].group:
         lists = [[structs[position] for position in each] or None for each in bound]
         return pa.array(lists, pa.list_(kind))
     return structs.take(pa.array([each[0] if each else None for each in bound], pa.int64()))

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from fyke.language.ast import events
+from fyke.language.parameters import bind_parameters
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
 from fyke.language.text import AnyQuery, parse
@@ -43,6 +44,7 @@ def match(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     touching: str | None = None,
     complete_windows: bool = False,
+    params: Mapping[str, Any] | None = None,
 ) -> pa.Table:
     """Return what ``fyke.match`` must return, found naively.
 
@@ -54,7 +56,7 @@ def match(
     Of a compressed result that is all but ``last`` and ``nodes``: any graph is right whose ways are the
     matches, see :func:`fyke.reference.enumerate_matches`.
     """
-    parsed = parse(query, limits) if isinstance(query, str) else query
+    parsed = bind_parameters(parse(query, limits) if isinstance(query, str) else query, params)
     table, schema = read_events(
         given,
         time=time,

@@ -116,9 +116,11 @@ def _cast(name: str, kind: pa.DataType) -> pa.DataType:
 
 
 def _aggregate(function: str, kind: pa.DataType) -> pa.DataType:
-    if function == "count":
+    if function in ("count", "count_distinct"):
         return pa.int64()
-    if function in ("avg", "stddev"):
+    if function == "collect":
+        return pa.list_(kind)
+    if function in ("avg", "stddev", "median"):
         return pa.float64()
     if function == "sum" and pa.types.is_decimal(kind):
         return pa.decimal128(38, kind.scale)
@@ -135,6 +137,8 @@ def _call(node: Call, kinds: Sequence[pa.DataType]) -> pa.DataType:
         return _common(kinds)
     if function == "nullif":
         return kinds[0]
+    if function == "element_at":
+        return kinds[0] if pa.types.is_null(kinds[0]) else kinds[0].value_type
     if function == "round" and pa.types.is_decimal(kinds[0]):
         digits = node.arguments[1].value if len(kinds) > 1 else 0  # type: ignore[union-attr]
         return _rounded(kinds[0], digits)  # type: ignore[arg-type]

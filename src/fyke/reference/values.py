@@ -1,7 +1,7 @@
-"""Values as the naive reference sees them: SQL comparison, arithmetic, functions and aggregates.
+"""Values as the naive reference sees them: SQL comparison, arithmetic, casts and aggregates.
 
 Null is ``None``.  The rules are SEMANTICS 1 (null, NaN) and 3 (conditions), with Spark SQL's answer
-wherever that page says nothing.  Nothing here is shared with an engine.
+wherever that page says nothing; functions have a file of their own.  Nothing here is shared with an engine.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from fyke.errors import InputError, UnknownFunctionError, near_misses
-
 Value = Any
 """None, bool, int, float, Decimal, str, datetime, date, timedelta, or a list or dict of values."""
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-_FARTHEST = 2**31 - 1
 _EXACT = Context(prec=200)
 _QUOTIENT = Decimal((0, (1,), -38))
 
@@ -138,17 +135,17 @@ def arithmetic(operator: str, left: Value, right: Value) -> Value:
     if operator == "%":
         remainder: int = abs(left) % abs(right)
         return -remainder if left < 0 else remainder
-    return _in_range({"+": left + right, "-": left - right, "*": left * right}[operator])
+    return in_range({"+": left + right, "-": left - right, "*": left * right}[operator])
 
 
 def negative(value: Value) -> Value:
     """Return ``-value``; null for null and for the one integer whose negative is too large."""
     if isinstance(value, Decimal):
         return value.copy_negate() if value else value  # Python's own minus would round to 28 digits
-    return None if value is None else _in_range(-value)
+    return None if value is None else in_range(-value)
 
 
-def _in_range(value: Value) -> Value:
+def in_range(value: Value) -> Value:
     """Return null for an integer that a 64-bit column cannot hold."""
     return None if isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX else value
 
@@ -203,7 +200,7 @@ def _scaled(operator: str, duration: timedelta, number: int | float | Decimal) -
         exact = (_EXACT.multiply if operator == "*" else _EXACT.divide)(Decimal(micros), Decimal(number))
     if not exact.is_finite() or exact.adjusted() > 20:
         return None
-    whole = _in_range(int(exact.quantize(Decimal(1), ROUND_HALF_UP, _EXACT)))
+    whole = in_range(int(exact.quantize(Decimal(1), ROUND_HALF_UP, _EXACT)))
     return None if whole is None else timedelta(microseconds=whole)
 
 
@@ -278,209 +275,55 @@ def _as_number(value: int | float | Decimal, target: str) -> Value:
 def aggregate(name: str, elements: Sequence[Value]) -> Value:
     """Return an aggregate of the elements, which are in processing order.
 
-    All but ``first`` and ``last`` ignore nulls, and all but ``count`` are null over no value.
+    All but ``first``, ``last`` and ``collect`` ignore nulls, and all but counts are null over no value.
     Floats are added from the first to the last.
     """
     if name in ("first", "last"):
         return elements[0 if name == "first" else -1] if elements else None
+    if name == "collect":
+        return list(elements)
     values = [value for value in elements if value is not None]
     if name == "count":
         return len(values)
+    if name == "count_distinct":
+        return sum(
+            not any(compare(value, other) == 0 for other in values[:k]) for k, value in enumerate(values)
+        )
     return _AGGREGATES[name](values) if values else None
 
 
 def _total(values: Sequence[Value]) -> Value:
     if all(isinstance(value, int) for value in values):
-        return _in_range(sum(values))  # only the total must fit, in whatever order
+        return in_range(sum(values))  # only the total must fit, in whatever order
     return functools.reduce(lambda left, right: arithmetic("+", left, right), values)
 
 
-def _mean(values: Sequence[Value]) -> float:
+def mean(values: Sequence[Value]) -> float:
+    """Return the mean of numbers, added as floats from the first to the last."""
     return float(_total([float(value) for value in values])) / len(values)
 
 
 def _deviation(values: Sequence[Value]) -> float | None:
     if len(values) < 2:
         return None
-    mean = _mean(values)
-    squares = [(float(value) - mean) * (float(value) - mean) for value in values]
+    middle = mean(values)
+    squares = [(float(value) - middle) * (float(value) - middle) for value in values]
     return math.sqrt(float(_total(squares)) / (len(values) - 1))
+
+
+def _median(values: Sequence[Value]) -> float:
+    """Return the value in the middle, or the mean of the two that are."""
+    ordered = sorted((float(value) for value in values), key=functools.cmp_to_key(compare))
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    return low if low == high else 0.5 * low + 0.5 * high
 
 
 _AGGREGATES: Mapping[str, Callable[[Sequence[Value]], Value]] = {
     "sum": _total,
-    "avg": _mean,
+    "avg": mean,
     "stddev": _deviation,
+    "median": _median,
     "min": lambda values: min(values, key=functools.cmp_to_key(compare)),
     "max": lambda values: max(values, key=functools.cmp_to_key(compare)),
 }
-AGGREGATES = frozenset({"first", "last", "count", *_AGGREGATES})
-
-
-# --- functions --------------------------------------------------------------------------
-
-
-def call(name: str, arguments: Sequence[Value], registered: Mapping[str, Callable[..., Value]]) -> Value:
-    """Return the value of a scalar function.
-
-    A function is null if an argument is, except the built-in ones that are about nulls.  A registered
-    function takes floats, and is null where it raises.
-    """
-    if name in _ABOUT_NULLS:
-        return _ABOUT_NULLS[name](*arguments)
-    if name in registered:
-        return _registered(registered[name], arguments)
-    function = _STRICT.get(name)
-    if function is not None:
-        return None if any(argument is None for argument in arguments) else function(*arguments)
-    known = (*_ABOUT_NULLS, *_STRICT, *registered)
-    raise UnknownFunctionError(f"unknown function {name!r}.{near_misses(name, known)}")
-
-
-def _registered(function: Callable[..., Value], arguments: Sequence[Value]) -> float | None:
-    """Return what a user function makes of numbers; null where it raises."""
-    try:
-        return None if None in arguments else float(function(*map(float, arguments)))
-    except Exception:
-        return None
-
-
-def _least(*arguments: Value) -> Value:
-    return aggregate("min", arguments)
-
-
-def _greatest(*arguments: Value) -> Value:
-    return aggregate("max", arguments)
-
-
-def _coalesce(*arguments: Value) -> Value:
-    return next((argument for argument in arguments if argument is not None), None)
-
-
-def _nullif(value: Value, other: Value) -> Value:
-    return None if comparison("=", value, other) is True else value
-
-
-def _if(condition: bool | None, then: Value, otherwise: Value) -> Value:
-    return then if condition is True else otherwise
-
-
-def _sign(value: Value) -> float:
-    return float(value) if math.isnan(value) or value == 0 else math.copysign(1.0, value)
-
-
-def _sqrt(value: Value) -> float:
-    return math.nan if value < 0 else math.sqrt(value)
-
-
-def _exp(value: Value) -> float:
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf
-
-
-def _logarithm(function: Callable[[float], float], value: Value) -> float | None:
-    return None if value <= 0 else function(float(value))
-
-
-def _power(base: Value, exponent: Value) -> float:
-    """Power as Java has it: NaN where C says 1, infinity where Python raises."""
-    x, y = float(base), float(exponent)
-    if math.isnan(y) or (abs(x) == 1 and math.isinf(y)):
-        return math.nan
-    odd = y.is_integer() and y % 2 == 1
-    try:
-        return math.pow(x, y)
-    except OverflowError:
-        return -math.inf if x < 0 and odd else math.inf
-    except ValueError:  # a zero to a negative power, or a negative number to a fraction
-        return math.nan if x != 0 else math.copysign(math.inf, x) if odd else math.inf
-
-
-def _whole(toward: Callable[[Value], int], value: Value) -> int | None:
-    """Floor and ceiling as Spark casts them: a float saturates, NaN is 0."""
-    if not isinstance(value, float):
-        return None if _in_range(toward(value)) is None else toward(value)
-    if math.isnan(value):
-        return 0
-    if math.isinf(value):
-        return INT64_MAX if value > 0 else INT64_MIN
-    return min(max(toward(value), INT64_MIN), INT64_MAX)
-
-
-def _round(value: Value, digits: int = 0) -> Value:
-    """Round half away from zero, on the digits a float prints with."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return value
-    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    if digits >= -int(exact.as_tuple().exponent):
-        return value
-    rounded = exact.quantize(Decimal((0, (1,), -digits)), ROUND_HALF_UP, Context(prec=1000))
-    return _in_range(type(value)(rounded))
-
-
-def _substring(text: str, start: int, length: int | None = None) -> str:
-    """Substring from 1; a negative start counts from the end, and 0 means 1.
-
-    A number beyond 32 bits is as far as there is.
-    """
-    start = min(max(start, -_FARTHEST), _FARTHEST)
-    begin = start - 1 if start > 0 else len(text) + start if start < 0 else 0
-    end = len(text) if length is None else begin + min(max(length, -_FARTHEST), _FARTHEST)
-    return text[max(begin, 0) : max(end, 0)]
-
-
-def _correlation(left: Sequence[Value], right: Sequence[Value]) -> float | None:
-    """Pearson's coefficient of two lists; null if one is empty or constant, or has a null in it."""
-    if not left or not right or None in left or None in right:
-        return None
-    if len(left) != len(right):
-        raise InputError(f"corr compares lists of one length, found {len(left)} and {len(right)} numbers")
-    left_mean, right_mean = _mean(left), _mean(right)
-    products, left_squares, right_squares = 0.0, 0.0, 0.0
-    for one, other in zip(left, right, strict=True):
-        x, y = float(one) - left_mean, float(other) - right_mean
-        products, left_squares, right_squares = products + x * y, left_squares + x * x, right_squares + y * y
-    spread = math.sqrt(left_squares * right_squares)
-    return None if spread == 0 else products / spread
-
-
-def _part(name: str) -> Callable[[date], int]:
-    return lambda value: int(getattr(value, name, 0))  # a date has no hour: it is midnight
-
-
-_ABOUT_NULLS: Mapping[str, Callable[..., Value]] = {
-    "least": _least,
-    "greatest": _greatest,
-    "coalesce": _coalesce,
-    "nullif": _nullif,
-    "if": _if,
-}
-_STRICT: Mapping[str, Callable[..., Value]] = {
-    "abs": lambda value: value.copy_abs() if isinstance(value, Decimal) else _in_range(abs(value)),
-    "sign": _sign,
-    "sqrt": _sqrt,
-    "exp": _exp,
-    "ln": functools.partial(_logarithm, math.log),
-    "log10": functools.partial(_logarithm, math.log10),
-    "log2": functools.partial(_logarithm, math.log2),
-    "pow": _power,
-    "power": _power,
-    "floor": functools.partial(_whole, math.floor),
-    "ceil": functools.partial(_whole, math.ceil),
-    "round": _round,
-    "mod": functools.partial(arithmetic, "%"),
-    "upper": str.upper,
-    "lower": str.lower,
-    "trim": lambda text: text.strip(" "),
-    "length": len,
-    "substring": _substring,
-    "concat": lambda *texts: "".join(texts),
-    "startswith": str.startswith,
-    "endswith": str.endswith,
-    "contains": lambda text, part: part in text,
-    **{name: _part(name) for name in ("year", "month", "day", "hour", "minute", "second")},
-    "corr": _correlation,
-    "size": len,
-}
+AGGREGATES = frozenset({"first", "last", "collect", "count", "count_distinct", *_AGGREGATES})

@@ -8,6 +8,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType
 
+from fyke.language.rules import COUNT_DISTINCT
+from fyke.logical.kinds import MEDIAN
 from fyke.plan.match_aggregates import MatchAggregate
 from fyke.spark.expression import quote
 
@@ -18,6 +20,8 @@ AGGREGATES: dict[str, Callable[[Column | str], Column]] = {
     "max": F.max,
     "avg": F.avg,
     "stddev": F.stddev_samp,
+    COUNT_DISTINCT: F.count_distinct,
+    MEDIAN: F.median,
 }
 
 

@@ -32,6 +32,7 @@ from fyke.language.ast import (
 )
 from fyke.logical.check_operators import COMPARISONS
 from fyke.logical.kinds import FUNCTIONS, NUMERIC, TEMPORAL, Kind, kind_of
+from fyke.logical.regular_expressions import JAVA, translated
 from fyke.logical.value_types import (
     MOST_DIGITS,
     OF_ONE_TYPE,
@@ -268,6 +269,14 @@ def _call(node: Call, arguments: list[Part]) -> Part:
     if function in _CASED and any(each in _CASED for each in inner):
         # Spark takes lower(upper(x)) for lower(x), which it is not.
         return Part(f"{function}(substring({arguments[0].sql}, 1))", kind)
+    if function == "element_at":
+        listed, place = arguments
+        number = f"nullif(TRY_CAST({wide_sql(place)} AS INT), 0)"
+        return Part(f"try_element_at({listed.sql}, {number})", kind)
+    if function == "rlike":
+        assert isinstance(node.arguments[1], Literal)
+        pattern = text_literal(translated(str(node.arguments[1].value), JAVA))
+        return Part(f"({arguments[0].sql} RLIKE {pattern})", kind)
     if function == "substring":
         text, *places = arguments
         return Part(f"substring({', '.join([text.sql, *map(_place, places)])})", kind)

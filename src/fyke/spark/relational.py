@@ -16,8 +16,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 
 from fyke.engine.relational import column_types
-from fyke.errors import InputError
+from fyke.errors import InputError, UnsupportedQueryError
 from fyke.language.ast import Expression, Reference, map_references
+from fyke.language.rules import COUNT_DISTINCT
+from fyke.logical.kinds import MEDIAN
 from fyke.logical.relational import AnalysedRelational, JoinedStream
 from fyke.logical.returns import END, START, OutputColumn
 from fyke.plan.match_aggregates import MatchAggregate, split_aggregates
@@ -234,8 +236,14 @@ class _Plan:
 
     def _aggregate(self, aggregate: MatchAggregate) -> Column:
         value = F.lit(1) if aggregate.argument is None else self._value(aggregate.argument)
-        if aggregate.function in ("avg", "stddev"):
+        if aggregate.function in ("avg", "stddev", MEDIAN):
             value = value.cast("double")
+        if self.streaming and aggregate.function == COUNT_DISTINCT:
+            raise UnsupportedQueryError(
+                "Spark cannot count different values of a stream",
+                text=self.analysed.query.text,
+                remedy="Count all with count(a.x), or run the query in foreachBatch.",
+            )
         return AGGREGATES[aggregate.function](value).alias(aggregate.column)
 
     def _columns(self) -> tuple[OutputColumn, ...]:

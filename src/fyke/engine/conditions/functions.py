@@ -18,11 +18,13 @@ from fyke.engine.conditions.columns import (
     apply,
     cast,
     nulls,
+    plain,
     rounded,
     rows,
     rows_within,
 )
-from fyke.language.ast import Call
+from fyke.language.ast import Call, Literal
+from fyke.logical.regular_expressions import ARROW, translated
 from fyke.logical.value_types import call_type, common_type, round_digits
 
 _FARTHEST = 2**31 - 1
@@ -38,6 +40,9 @@ def call(node: Call, values: list[Column]) -> Column:
     kinds = [value.type for value in values]
     if any(pa.types.is_null(kind) for kind in kinds):
         return nulls(call_type(node, kinds), values)
+    if name == "rlike":
+        assert isinstance(node.arguments[1], Literal)
+        return pc.match_substring_regex(values[0], translated(str(node.arguments[1].value), ARROW))
     if name == "round":
         return _round(values[0], round_digits(node), call_type(node, kinds))
     return _STRICT[name](*values)
@@ -232,6 +237,21 @@ def _date_part(function: Callable[[Column], Column]) -> Callable[..., Column]:
     return part
 
 
+def _element_at(lists: Column, place: Column) -> Column:
+    """Return an element by its number from 1, or from -1 back from the end; null if there is none."""
+    if not isinstance(lists, pa.Array):
+        lists = pa.repeat(lists, len(place) if isinstance(place, pa.Array) else 1)
+    if pa.types.is_fixed_size_list(lists.type):
+        lists = lists.cast(pa.list_(lists.type.value_type))
+    places = place if isinstance(place, pa.Array) else pa.repeat(place, len(lists))
+    number = places.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    at = np.where(number > 0, number - 1, lengths + number)
+    there = (number != 0) & (at >= 0) & (at < lengths)
+    starts = lists.offsets.to_numpy(zero_copy_only=False)[:-1].astype(np.int64)
+    return plain(lists.values.take(pa.array(np.where(there, starts + at, 0), mask=~there)))
+
+
 def correlation(left: Column, right: Column) -> Column:
     """Pearson's correlation of two lists, row by row; null where it is not defined."""
 
@@ -283,4 +303,5 @@ _STRICT: dict[str, Callable[..., Column]] = {
     "second": _date_part(pc.second),
     "corr": correlation,
     "size": lambda value: cast(pc.list_value_length(value), pa.int64()),
+    "element_at": _element_at,
 }

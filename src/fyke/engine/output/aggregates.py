@@ -16,6 +16,8 @@ from fyke.engine.input.order import partition_codes
 from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels.arrays import Array
 from fyke.language.ast import Expression, Reference
+from fyke.language.rules import COUNT_DISTINCT
+from fyke.logical.kinds import COLLECT, MEDIAN
 from fyke.logical.returns import Output
 from fyke.plan.match_aggregates import VALID, combine_tallies, split_aggregates
 
@@ -128,13 +130,19 @@ def _finished(
 def grouped(function: str, values: pa.Array, owner: Array, groups: int) -> pa.Array:
     """Aggregate ``values`` by owner, from 0 to ``groups``; an owner without values gets null.
 
-    For ``first`` and ``last`` the values of an owner stand together, in its order.
+    For ``first``, ``last`` and lists the values of an owner stand together, in its order.
     """
     if function in ("first", "last"):
         counts = np.bincount(owner, minlength=groups)
         ends = np.cumsum(counts)
         at = (ends - counts) if function == "first" else ends - 1
         return values.take(pa.array(at, mask=counts == 0))
+    if function == COLLECT:
+        return _collected(values, owner, groups)
+    if function == COUNT_DISTINCT:
+        return _different(values, owner, groups)
+    if function == MEDIAN:
+        return _medians(as_averaged(function, values), owner, groups)
     if function in ("min", "max") and pa.types.is_floating(values.type):
         ranked = _by_owner(function, _ranks(values), owner, groups)
         return _unranked(ranked).cast(values.type)
@@ -147,9 +155,42 @@ def grouped(function: str, values: pa.Array, owner: Array, groups: int) -> pa.Ar
     return _by_owner(function, as_averaged(function, values), owner, groups)
 
 
+def _collected(values: pa.Array, owner: Array, groups: int) -> pa.Array:
+    """Return the values of each owner as a list, nulls included."""
+    counts = np.bincount(owner, minlength=groups)
+    offsets = pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32())
+    lists = pa.ListArray.from_arrays(offsets, values)
+    return lists.take(pa.array(np.arange(groups), mask=counts == 0))
+
+
+def _different(values: pa.Array, owner: Array, groups: int) -> pa.Array:
+    """Count the different values of each owner, nulls apart; NaN equals itself, and 0.0 is -0.0."""
+    if pa.types.is_floating(values.type):
+        values = _ranks(pc.add(values.cast(pa.float64()), pa.scalar(0.0)))
+    codes = values.dictionary_encode().indices if len(values) else pa.array([], pa.int32())
+    known = codes.is_valid().to_numpy(zero_copy_only=False)
+    pairs = np.stack((owner[known], codes.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)))
+    found = np.bincount(np.unique(pairs, axis=1)[0], minlength=groups)
+    return pa.array(found, pa.int64(), mask=np.bincount(owner, minlength=groups) == 0)
+
+
+def _medians(values: pa.Array, owner: Array, groups: int) -> pa.Array:
+    """Return the value in the middle, or the mean of the two that are; NaN is greatest."""
+    known = values.is_valid().to_numpy(zero_copy_only=False)
+    floats = values.drop_null().cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    ordered = floats[np.lexsort((floats, owner[known]))]
+    counts = np.bincount(owner[known], minlength=groups)
+    starts = np.cumsum(counts) - counts
+    missing = counts == 0
+    padded = np.append(ordered, 0.0)
+    low, high = (padded[np.where(missing, -1, starts + each)] for each in ((counts - 1) // 2, counts // 2))
+    with np.errstate(invalid="ignore"):
+        return pa.array(np.where(low == high, low, 0.5 * low + 0.5 * high), mask=missing)
+
+
 def as_averaged(function: str, values: Column) -> Column:
     """Return decimals as floats, if the function gives floats."""
-    averages = function in ("avg", "stddev") and pa.types.is_decimal(values.type)
+    averages = function in ("avg", "stddev", MEDIAN) and pa.types.is_decimal(values.type)
     return values.cast(pa.float64()) if averages else values
 
 

@@ -186,8 +186,12 @@ class _Values:
         if node.variable == "":
             return self.take(node.path[0], self.matches.first)
         if not node.path:
-            return self._events(node.variable)
-        at = self._positions(node.variable, last=node.index is Index.LAST)
+            return self._events(node)
+        at = (
+            self._element(node)
+            if node.offset
+            else self._positions(node.variable, last=node.index is Index.LAST)
+        )
         return _dig(self.take(node.path[0], at), node.path[1:])
 
     def _call(self, node: Call) -> Column | None:
@@ -215,6 +219,14 @@ class _Values:
     def _counts(self, variable: str) -> Array:
         return np.diff(self._bound(variable)[1])
 
+    def _element(self, node: Reference) -> Array:
+        """Return an element in the midst of a group in each match, -1 where the group is too short."""
+        positions, offsets = self._bound(node.variable)
+        counts = np.diff(offsets)
+        place = counts - 1 - node.offset if node.index is Index.LAST else np.full_like(counts, node.offset)
+        there = (place >= 0) & (place < counts)
+        return np.where(there, np.append(positions, -1)[np.where(there, offsets[:-1] + place, -1)], -1)
+
     def _positions(self, variable: str, *, last: bool) -> Array:
         """Return the first (or last) event of a variable in each match, -1 where it is unbound."""
         matches = self.matches
@@ -223,9 +235,12 @@ class _Values:
         find_bound(matches.offsets, matches.positions, matches.variables, number, last, at)
         return at
 
-    def _events(self, variable: str) -> Column:
+    def _events(self, node: Reference) -> Column:
         """Return the events of a variable as structs, of a group as arrays of structs."""
+        variable = node.variable
         spec = self.variables[variable]
+        if node.index in (Index.FIRST, Index.LAST):
+            return self._structs(spec, self._element(node))
         if not spec.group:
             # There is one binding at most; those of late variables are near the end.
             at = self.singles.get(variable)
