@@ -11,16 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import functions as F
 
 from fyke.errors import OptionError
 from fyke.language.ast import Call, Event, Funnel, Pattern, ReturnItem, Seq, Strategy, walk
 from fyke.language.query import Query
 from fyke.logical.check_operators import over_matches
-from fyke.logical.funnel import REACHED
+from fyke.logical.funnel import MATCH, REACHED, STATUS, TIMEOUT
 from fyke.spark.session import is_frame
-
-STATUS, MATCH, TIMEOUT = "status", "match", "timeout"
+from fyke.spark.timeouts import status_of_rows
 
 
 def with_timeouts(query: Query, output: str) -> Query:
@@ -66,8 +64,7 @@ def with_status(rows: Any, query: Query) -> Any:
     assert isinstance(query.pattern, Funnel)
     steps = len(query.pattern.parts)
     if is_frame(rows):
-        arrived = F.col(REACHED) == steps
-        return rows.withColumn(STATUS, F.when(arrived, F.lit(MATCH)).otherwise(F.lit(TIMEOUT)))
+        return status_of_rows(rows, steps)
     arrived = pc.equal(rows[REACHED], steps)
     column = pc.if_else(arrived, pa.scalar(MATCH), pa.scalar(TIMEOUT))
     return rows.append_column(STATUS, column)

@@ -19,6 +19,7 @@ from fyke.language.ast import (
 from fyke.logical.schema import EventSchema
 
 REACHED = "reached"
+STATUS, MATCH, TIMEOUT = "status", "match", "timeout"  # what timeouts adds to a funnel
 
 
 def spell_out_reached(item: ReturnItem, pattern: Pattern, schema: EventSchema) -> ReturnItem:
