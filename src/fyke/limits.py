@@ -43,7 +43,7 @@ class Limits:
     query_depth: int = 100
     alternatives: int = 256
     runs: int = 2_000_000
-    buffer_bytes: int = 700 * 1024**2
+    buffer_bytes: int = 750 * 1024**2
     matches: int = 100_000_000
     steps: int | None = None
     seconds: float | None = None

@@ -144,7 +144,7 @@ def what_to_do(plan: Plan, limit: str, part: Part) -> str:
         ways.append("choose skip_till_next_match, which never goes back")
     keeps = limit in ("matches", "buffer_bytes") and not plan.result.over_matches
     if keeps:
-        shared = ' or for output="compressed"' if plan.output == "all" else ""
+        shared = ' or for output="compressed"' if plan.format.independent else ""
         ways.append(f"ask for numbers alone (RETURN count(*)){shared}")
     text = f"{', '.join(ways[:-1])}, or {ways[-1]}"
     return f"{text[0].upper()}{text[1:]}. Or raise the limit: limits=fyke.Limits({limit}=...)."

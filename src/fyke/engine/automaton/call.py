@@ -31,7 +31,7 @@ _NODE_BYTES = 8 * L.NODE_SIZE
 _FEW_STATES = 64
 _HELD = ("runs", "nodes", "saved runs", "scratch")
 _DEAD = 1 << 18
-_MOVE_STEPS, _ENTRY_BYTES = 1_000, 24  # what a transition costs to build, and a number in Python's lists
+_MOVE_STEPS, _ENTRY_BYTES = 2_000, 24  # what a transition costs to build, and a number in Python's lists
 
 
 class AutomatonCall:

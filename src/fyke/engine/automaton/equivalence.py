@@ -134,6 +134,7 @@ def _ordered(variables: list[Bounds], bound: int, closed: int, *, points: bool) 
 
     Any later point may extend a group: it is after the last element, or simultaneous with it.
     """
+    barriers = 0  # the bound variables that one still to come must be after
     for v, variable in enumerate(variables):
         started = bound >> v & 1
         if started and variable.group and not closed >> v & 1:
@@ -143,6 +144,8 @@ def _ordered(variables: list[Bounds], bound: int, closed: int, *, points: bool) 
                 yield [L.MERGE_INTEGER, _place(v, L.RUN_COUNT), 0]
             elif variable.minimum > 1:
                 yield [L.MERGE_CAPPED, _place(v, L.RUN_COUNT), variable.minimum]
-        for u in range(len(variables)):
-            if not started and variable.before >> u & 1 and bound >> u & 1:
-                yield [L.MERGE_ORDER, _place(u, L.RUN_BARRIER), 0]
+        if not started:
+            barriers |= variable.before & bound
+    for u in range(barriers.bit_length()):
+        if barriers >> u & 1:
+            yield [L.MERGE_ORDER, _place(u, L.RUN_BARRIER), 0]

@@ -53,6 +53,10 @@ class AutomatonProgram(Program):
         self.state_rows: list[list[int]] = []
         self.move_rows: list[list[int]] = []
         self.needs = self._needs()
+        self.bounds = [
+            Bounds(v.group, v.minimum, v.maximum, self.before[k]) for k, v in enumerate(self.variables)
+        ]
+        self.pending = [Pending(self.code[p.number], p.needs, p.each, p.whole) for p in self.placed]
         self.states: dict[tuple[int, int], int] = {}
         self.state_keys: list[tuple[int, int]] = []
         positive = (1 << self.positives) - 1
@@ -126,8 +130,8 @@ class AutomatonProgram(Program):
         if not self.merges and not self.buries:
             return -1, -1
         rows = needed_values(
-            [Bounds(v.group, v.minimum, v.maximum, self.before[k]) for k, v in enumerate(self.variables)],
-            [Pending(self.code[p.number], p.needs, p.each, p.whole) for p in self.placed],
+            self.bounds,
+            self.pending,
             [(key[0], acc) for key, acc in self.compiler.accumulators.items()],
             bound,
             closed,

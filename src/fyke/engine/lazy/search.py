@@ -240,6 +240,8 @@ class LazyCall:
     def _check(self, part: Part) -> None:
         """Raise the limits on work and on the stack, if they are reached."""
         row = first_row(self.segments, int(self.cursor[L.CURSOR_SEGMENT]))
+        if 2 * int(self.cursor[Z.SEEK_ABSENT]) > int(self.meter.work[L.WORK_DONE]):
+            part = "absence"
         self.meter.check(row, part)
         if int(self.cursor[Z.SEEK_DEEPEST]) > self.meter.limits.runs:
             raise LimitReached("runs", row)

@@ -112,8 +112,10 @@ def are_there(w, level, joint):
     whole = (first + 1, last)
     rows = between(own, absence, w.added, level + 1, first + 1, last)
     w.looked[0] = 0
+    done = w.work[L.WORK_DONE]
     there = can_add(own, absence, rows, whole, w.added, level + 1, w.frames, w.looked, w.place, False)
     w.cursor[Z.SEEK_MEMORY] += w.looked[0]
+    w.cursor[Z.SEEK_ABSENT] += w.work[L.WORK_DONE] - done
     return there or is_spent(w)
 
 

@@ -149,7 +149,8 @@ SEEK_WIDE = CURSOR_OWN + 10  # 1: the count has left int64
 SEEK_JOINED = CURSOR_OWN + 11  # lists of the group before that are joined already
 SEEK_BOUND = CURSOR_OWN + 12  # events bound
 SEEK_ANCHOR = CURSOR_OWN + 13  # first events of groups that have been counted
-SEEK_SIZE = CURSOR_OWN + 14
+SEEK_ABSENT = CURSOR_OWN + 14  # work of the search for absences of several events
+SEEK_SIZE = CURSOR_OWN + 15
 
 # --- aggregates over matches --------------------------------------------------------------------
 TALLY_FUNCTION = 0

@@ -68,7 +68,7 @@ def scan(w, level):
                 found = joint_absences_hold(w, level, row)
     w.cursor[L.CURSOR_EVALUATIONS] += (at - begin) * count
     w.cursor[Z.SEEK_MEMORY] += at - begin
-    w.work[L.WORK_DONE] += 2 + ((at - begin) >> 2 if plain else at - begin)
+    w.work[L.WORK_DONE] += 2 + ((at - begin) >> 2 if plain else (at - begin) * (1 + (level >> 4)))
     lv[Z.AT] = at
     w.cursor[Z.SEEK_BOUND] += np.int64(found)
     if found and w.plan[Z.PLAN_ACCUMULATES]:
