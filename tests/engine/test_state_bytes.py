@@ -109,7 +109,7 @@ def test_another_schema() -> None:
     other = Stream(pa.schema(fields), stream.query, "t")
     assert refusal(other, data, other.state.rows.schema) == (
         "the saved state is for events with another schema: columns that the query needs, their types, or "
-        "the columns that order and divide the events differ\n"
+        "the columns and options that order and divide the events differ\n"
         "Give the events the schema they had. Or start again without it."
     )
 

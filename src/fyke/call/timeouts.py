@@ -17,6 +17,7 @@ from fyke.language.ast import Call, Event, Funnel, Pattern, ReturnItem, Seq, Str
 from fyke.language.query import Query
 from fyke.logical.check_operators import over_matches
 from fyke.logical.funnel import MATCH, REACHED, STATUS, TIMEOUT
+from fyke.plan.outputs import OUTPUTS
 from fyke.spark.session import is_frame
 from fyke.spark.timeouts import status_of_rows
 
@@ -38,8 +39,8 @@ def with_timeouts(query: Query, output: str) -> Query:
         )
     if query.window is None:
         raise OptionError("timeouts needs a window: without one no attempt expires", remedy="Add WITHIN.")
-    if output == "compressed":
-        raise OptionError('timeouts has no meaning for output="compressed"', remedy="Leave one of them out.")
+    if not OUTPUTS[output].returns:
+        raise OptionError(f"timeouts has no meaning for output={output!r}", remedy="Leave one of them out.")
     returns = query.returns
     if returns is not None:
         if any(over_matches(node) for item in returns for node in walk(item.expression)):  # type: ignore[arg-type]
