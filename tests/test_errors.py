@@ -33,7 +33,7 @@ def test_errors_travel_between_processes(error: FykeError) -> None:
 
 
 def test_a_limit_error_is_found_in_the_text_of_another_error() -> None:
-    error = Limits(runs=2_000).exceeded("runs", "in the partition k = 'x'")
+    error = Limits(runs=2_000).exceeded("runs", "in the partition k = 'x' by a", "Wait.")
     again = LimitError.found_in(RuntimeError(f"Spark says:\n  fyke.errors.LimitError: {error}\n\tat Java"))
     assert again is not None
     assert (type(again), again.__dict__) == (LimitError, error.__dict__)

@@ -65,8 +65,9 @@ def test_a_query_of_the_wrong_kind() -> None:
 
 @pytest.mark.parametrize("value", [0, -1, True, 1.5, "5", None])
 def test_a_limit_that_bounds_nothing(value: Any) -> None:
-    given = ("runs", "buffer_bytes", "matches", "alternatives", "steps")
-    for limit in given[:-1] if value is None else given:  # steps=None is its default
+    for limit in ("runs", "buffer_bytes", "matches", "steps", "alternatives"):
+        if limit == "steps" and value is None:
+            continue  # as many as the events allow
         with pytest.raises(OptionError) as caught:
             fyke.Limits(**{limit: value})
         assert str(caught.value) == (
