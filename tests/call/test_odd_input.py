@@ -99,6 +99,26 @@ def test_an_option_that_is_no_option(options: dict[str, Any], text: str) -> None
     assert str(caught.value) == text
 
 
+@pytest.mark.parametrize(
+    "array, stored",
+    [
+        (
+            pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"a" * 16, b"b" * 16], pa.binary(16))),
+            [b"a" * 16, b"b" * 16],
+        ),
+        (pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], pa.int8())), [1, 0]),
+        (pa.array([date(2024, 1, 1), None]).dictionary_encode(), [date(2024, 1, 1), None]),
+    ],
+    ids=["uuid", "bool8", "dictionary of dates"],
+)
+def test_columns_of_types_that_arrow_itself_cannot_compute_with(array: pa.Array, stored: list[Any]) -> None:
+    odd = EVENTS.append_column("y", array)
+    for query in (QUERY, f"{QUERY} WHERE {{ a.y IS NOT NULL }}", f"{QUERY} RETURN a.y AS a, b.y AS b"):
+        found = fyke.match(odd, query, **OPTIONS)
+        assert found.equals(fyke.reference.match(odd, query, **OPTIONS))
+    assert [found["a"][0].as_py(), found["b"][0].as_py()] == stored
+
+
 def test_a_call_without_a_time() -> None:
     for call in (fyke.explain, fyke.statistics, lambda events, query, **more: fyke.matcher(query, **more)):
         with pytest.raises(OptionError, match="found None"):

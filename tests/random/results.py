@@ -16,7 +16,7 @@ def _same(left: Any, right: Any) -> bool:
         return both_nan or left == right or math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=1e-12)
     if isinstance(left, dict) and isinstance(right, dict):
         return list(left) == list(right) and all(_same(left[name], right[name]) for name in left)
-    if isinstance(left, list) and isinstance(right, list):
+    if isinstance(left, (list, tuple)) and type(left) is type(right):  # a map has tuples
         return len(left) == len(right) and all(map(_same, left, right))
     return type(left) is type(right) and bool(left == right)
 

@@ -53,7 +53,7 @@ def column_types(analysed: AnalysedRelational) -> dict[str, pa.DataType]:
     streams = tuple(replace(stream, conditions=()) for stream in analysed.streams)
     bare = replace(analysed, streams=streams, conditions=(), output=replace(analysed.output, columns=known))
     nothing = {
-        stream.alias: pa.table({name: pa.array([], kind) for name, kind in stream.schema.columns.items()})
+        stream.alias: pa.schema(list(stream.schema.columns.items())).empty_table()
         for stream in analysed.streams
     }
     schema = run_relational(nothing, bare).schema

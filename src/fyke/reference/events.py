@@ -76,6 +76,8 @@ def _plain_table(table: pa.Table) -> pa.Table:
 
 def _plain(kind: pa.DataType) -> pa.DataType:
     """Return the type in which the values of a type are computed with and returned."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(kind.storage_type)
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_plain(field.type)) for field in kind])
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):

@@ -84,7 +84,9 @@ def _bound_events(
     """
     names = list(dict.fromkeys(name for v in variables for name in analysed.schema.attributes(v.type)))
     kind = pa.struct([(name, analysed.schema.columns[name]) for name in names])
-    structs = table.select(names).to_struct_array().combine_chunks().cast(kind)
+    structs = pa.nulls(0, kind)
+    if table.num_rows:
+        structs = table.select(names).to_struct_array().combine_chunks().cast(kind)
     bound = [[event.position for event in each.bindings.get(variables[0].name, ())] for each in found]
     if item.index is Index.LAST:
         bound = [each[::-1] for each in bound]

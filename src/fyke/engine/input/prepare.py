@@ -34,6 +34,8 @@ _PLAIN = {
 def in_plain_types(table: pa.Table) -> pa.Table:
     """Return the table in types that all of Arrow's functions take; the values are the same.
 
+    Those of an extension type are what it stores them as.
+
     Raises
     ------
     InputError
@@ -51,6 +53,8 @@ def in_plain_types(table: pa.Table) -> pa.Table:
 
 def _plain(field: pa.Field) -> pa.Field:
     kind = field.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(field.with_type(kind.storage_type))
     if pa.types.is_struct(kind):
         return field.with_type(pa.struct([_plain(kind.field(i)) for i in range(kind.num_fields)]))
     if pa.types.is_list(kind):
@@ -101,7 +105,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def derived_types(schema: EventSchema, made: Sequence[Derived]) -> dict[str, pa.DataType]:
     """Return the types of derived columns, learnt from a table without rows."""
-    nothing = pa.table({name: pa.array([], kind) for name, kind in schema.columns.items()})
+    nothing = pa.schema(list(schema.columns.items())).empty_table()
     return {derived.name: _derive(nothing, derived.expression).type for derived in made}
 
 

@@ -209,7 +209,7 @@ def _by_owner(function: str, values: pa.Array, owner: Array, groups: int) -> pa.
 def _aggregated(function: str, kind: pa.DataType) -> pa.DataType:
     """Return the type of an aggregate over values of a type."""
     arrow = _ARROW[function]
-    table = pa.table({"owner": pa.array([], pa.int64()), "value": pa.array([], kind)})
+    table = pa.schema([("owner", pa.int64()), ("value", kind)]).empty_table()
     result = table.group_by("owner", use_threads=False).aggregate([("value", arrow, _options(function))])
     return result.schema.field(f"value_{arrow}").type
 

@@ -33,7 +33,7 @@ class CompressedBuilder:
         plain = ResultBuilder(plan)
         self.variables = plain.variables
         columns = plan.schema.columns
-        nothing = pa.table({name: pa.array([], columns[name]) for name in plan.needed})
+        nothing = pa.schema([(name, columns[name]) for name in plan.needed]).empty_table()
         self.schema: pa.Schema = self._rows(
             concat_graphs([]), nothing, np.zeros((L.EVENT_SIZE, 0), np.int64)
         ).schema

@@ -63,7 +63,7 @@ class ResultBuilder:
         columns = plan.schema.columns
         made = {physical(derived): plan.types[derived.name] for derived in plan.exported}
         kinds = {**{name: columns[name] for name in plan.needed}, **made}
-        rows = pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
+        rows = pa.schema(list(kinds.items())).empty_table()
         self.schema: pa.Schema = self._rows(no_matches(), rows, np.zeros((L.EVENT_SIZE, 0), np.int64)).schema
         self.row_schema, self.tallied = self.schema, isinstance(plan.counting, Counting)
         if self.tallied:
