@@ -202,7 +202,8 @@ class Expressions:
         return Binary(operator, self.make("integer", depth), self.make("integer", depth))
 
     def _whole_function(self, depth: int) -> Expression:
-        name = self.chance.choice(("abs", "mod", "round", "floor", "ceil", "length", "size", "part", "cast"))
+        names = ("abs", "mod", "round", "floor", "ceil", "length", "size", "element", "part", "cast")
+        name = self.chance.choice(names)
         if name == "abs":
             return Call("abs", (self.make("integer", depth),))
         if name == "mod":
@@ -215,6 +216,10 @@ class Expressions:
             return Call("length", (self.make("string", depth),))
         if name == "size":
             return Call("size", (Reference("a", ("list",)),))
+        if name == "element":
+            place = Literal(self.chance.choice((1, 2, 3, -1, -2, 0, 2**40)))
+            chosen = self.make("integer", depth - 1) if self.chance.random() < 0.3 else place
+            return Call("element_at", (Reference("a", ("list",)), chosen))
         if name == "part":
             part = self.chance.choice(("year", "month", "day", "hour", "minute", "second"))
             return Call(part, (self.make("time", depth),))
@@ -324,7 +329,7 @@ class Expressions:
 
     def _predicate(self, depth: int) -> Expression:
         negated = self.chance.random() < 0.4
-        name = self.chance.choice(("in", "between", "like", "null", "part", "cast"))
+        name = self.chance.choice(("in", "between", "like", "rlike", "null", "part", "cast"))
         if name == "in":
             operand, *options = self._alike(self.chance.choice((2, 3, 4)), depth)
             return In(operand, tuple(options), negated)
@@ -333,6 +338,9 @@ class Expressions:
         if name == "like":
             patterns = ("%", "_", "a%", "%ß%", "100\\%\\_\\\\%", "\\a%", "%\n", "", "S_R%", "__")
             return Like(self.make("string", depth), Literal(self.chance.choice(patterns)), negated)
+        if name == "rlike":
+            patterns = ("", "^$", "^.", ".$", r"\d+", r"^\W", r"\s$", "[ß-é]", "(a|ß)?s*E$", "^[^ ]{2,}$")
+            return Call("rlike", (self.make("string", depth), Literal(self.chance.choice(patterns))))
         if name == "null":
             return IsNull(self.make(self.chance.choice(tuple(self.makers)), depth), negated)
         if name == "part":

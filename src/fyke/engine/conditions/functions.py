@@ -244,7 +244,8 @@ def _element_at(lists: Column, place: Column) -> Column:
     if pa.types.is_fixed_size_list(lists.type):
         lists = lists.cast(pa.list_(lists.type.value_type))
     places = place if isinstance(place, pa.Array) else pa.repeat(place, len(lists))
-    number = places.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    whole = rows_within(int, places) if pa.types.is_decimal(places.type) else cast(places, pa.int64())
+    number = whole.fill_null(0).to_numpy(zero_copy_only=False)
     lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     at = np.where(number > 0, number - 1, lengths + number)
     there = (number != 0) & (at >= 0) & (at < lengths)
