@@ -1,4 +1,4 @@
-"""``python -m fyke.demo``: three questions to local Spark, with answers that are known.
+"""``python -m fyke.demo``: three questions to local Spark and one to a live stream, with known answers.
 
 The exit code is 0 if every answer is right, otherwise 1.
 """
@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from fyke.api import explain, match
+from fyke.api import explain, flush, match
 from fyke.datasets import as_dataframe, food, rfid, stocks
 from fyke.engine.warm_up import warm_up
 
@@ -47,6 +48,7 @@ WITHIN 1 hour
 RETURN a.len AS ticks, a[1].price AS opening, a[a.len].price AS closing, b.volume AS volume
 """
 SHOWN = 5
+LIVE_ROWS, LIVE_BATCHES = 20_000, 4
 COLUMNS: dict[str, Any] = {"time": "ts", "type": "kind"}
 
 
@@ -200,6 +202,42 @@ def ask(console: Console, spark: SparkSession, question: Question) -> bool:
     return judge(console, question, _counted(found, question.key))
 
 
+def live(console: Console, spark: SparkSession, seed: int) -> bool:
+    """Find shoplifters as their readings come in, micro-batch by micro-batch, and judge all of them."""
+    question = shoplifting(LIVE_ROWS, seed)
+    console.rule(f"[bold]{question.title}, live[/bold]: {LIVE_ROWS:,} events in {LIVE_BATCHES} portions")
+    console.print("The same query on a stream. A theft is reported when it is certain.\n")
+    found: Counter[tuple[Any, ...]] = Counter()
+
+    def report(frame: DataFrame, number: int) -> None:
+        rows = frame.collect()
+        found.update((row.tag_id,) for row in rows)
+        latest = f", the last one at {max(row.gone for row in rows):%d %b %H:%M:%S}" if rows else ""
+        console.print(f"  micro-batch {number}: {len(rows)} thefts{latest}")
+
+    with tempfile.TemporaryDirectory() as folder, quiet_errors():
+        for number, part in enumerate(_portions(question.table.sort_by("ts"), LIVE_BATCHES)):
+            pq.write_table(part, f"{folder}/{number}.parquet")
+        schema = as_dataframe(spark, question.table.slice(0, 1)).schema
+        reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+        events = reader.parquet(folder)
+        with tempfile.TemporaryDirectory() as checkpoint:
+            thefts = match(events, question.query, watermark="10 minutes", **COLUMNS)
+            writer = thefts.writeStream.foreachBatch(report)
+            query = writer.option("checkpointLocation", checkpoint).start()
+            query.processAllAvailable()
+            query.stop()
+            rest = flush(events, question.query, checkpoint=checkpoint, **COLUMNS).collect()
+    found.update((row.tag_id,) for row in rest)
+    console.print(f"  at the end: {len(rest)} more")
+    return judge(console, question, found)
+
+
+def _portions(table: pa.Table, count: int) -> Iterator[pa.Table]:
+    size = -(-table.num_rows // count)
+    return (table.slice(begin, size) for begin in range(0, table.num_rows, size))
+
+
 def as_table(found: pa.Table) -> Table:
     """Return the first matches as a table to print."""
     names = [name for name in found.column_names if name not in ("match_id", "start", "end")]
@@ -232,7 +270,7 @@ def judge(console: Console, question: Question, found: Counter[tuple[Any, ...]])
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; return the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m fyke.demo", description="Three questions to local Spark."
+        prog="python -m fyke.demo", description="Three questions to local Spark, and one to a live stream."
     )
     parser.add_argument(
         "--rows", type=int, default=1_000_000, help="events in the first stream (default: 1,000,000)"
@@ -254,6 +292,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     right = ask(console, spark, shoplifting(chosen.rows, chosen.seed))
     right &= ask(console, spark, contamination(max(1_000, chosen.rows // 10), chosen.seed))
     right &= ask(console, spark, trend(max(1_000, chosen.rows // 5), chosen.seed))
+    right &= live(console, spark, chosen.seed)
     spark.stop()
     return 0 if right else 1
 

@@ -23,8 +23,9 @@ def run_demo(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_demo_finds_what_is_planted() -> None:
     done = run_demo("--rows", "20000", "--seed", "3")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count(": right") == 3
-    assert done.stdout.count("missing 0, false 0") == 3
+    assert done.stdout.count(": right") == 4
+    assert done.stdout.count("missing 0, false 0") == 4
+    assert "Shoplifters, live" in done.stdout
     assert "PATTERN SEQ(Shelf a, ~Register b, Exit c)" in done.stdout
     assert "events per second" in done.stdout
     assert "\x1b" not in done.stdout
