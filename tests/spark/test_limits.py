@@ -30,7 +30,9 @@ def test_a_limit_on_a_worker(spark: SparkSession, metrics: fyke.Metrics | None) 
     again = LimitError.found_in(caught.value)
     assert again is not None
     assert again.__dict__ == on_table.value.__dict__
-    assert again.message == "limit 'matches' of 100 was exceeded in the partition symbol = 'IBM'"
+    assert again.message == (
+        "limit 'matches' of 100 was exceeded in the partition symbol = 'IBM' by the matches of the group a[]"
+    )
     small = frame.where("t < 8")
     rows = fyke.match(small, QUERY, time="t", type="kind", engine="automaton", limits=limits).collect()
     assert sorted(rows) == [("IBM", 15), ("SUN", 15)]

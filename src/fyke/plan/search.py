@@ -195,7 +195,8 @@ def following_work(model: CostModel) -> Work:
     rows = max(model.statistics.window_rows, sum(model.statistics.rates.values()), 1.0)
     order: Order = frozenset(model.alternative.order)
     kinds = {variable.name: variable for variable in model.alternative.variables}
-    starts, taken, reached = 0.0, 0.0, 1.0
+    relevant = sum(map(model.statistics.rate, model.names))
+    starts, taken, read, reached = 0.0, 0.0, 0.0, 1.0
     for number, name in enumerate(in_sequence(model.names, order)):
         rate, variable = model.statistics.rate(name), kinds[name]
         if not model.before[model.names.index(name)]:
@@ -205,8 +206,9 @@ def following_work(model: CostModel) -> Work:
         longest = rate if variable.maximum is None else min(rate, variable.maximum)
         again = min(longest, 1 / max(1 - fits, 1e-3)) if model.strategy.contiguous else longest
         taken += reached * (max(1.0, again) if variable.group else 1.0)
+        read += relevant if variable.group else min(relevant, relevant / max(rate, 1e-6))
     starts *= model.in_sequence_share()
-    read = taken if model.strategy.contiguous else max(taken, sum(map(model.statistics.rate, model.names)))
+    read = taken if model.strategy.contiguous else max(taken, read)
     return Work(starts * read, starts * taken, starts * (RUN_TRIED * read + RUN_MADE * taken))
 
 
@@ -217,6 +219,10 @@ def automaton_work(model: CostModel) -> Work:
     """
     if model.strategy is not Strategy.ANY:
         return following_work(model)
+    if model.elements and not model.alternative.conditions and model.chain:
+        # Nothing tells the runs of a state apart: each event makes one run, and it is merged ([N] 5.2.2).
+        rates = sum(map(model.statistics.rate, model.names))
+        return Work(2 * rates, rates, (2 * RUN_TRIED + RUN_MADE) * rates)
     tried = made = 0.0
     seen, waiting = {0}, [0]
     while waiting:
