@@ -19,7 +19,7 @@ from bench.report import Line, best_of, interleaved, keep_memory, show
 
 RATES = {"A": 1000, "B": 300, "C": 30, "D": 3}
 EVENTS, WINDOW = 200_000, 150
-MANY = fyke.Limits(matches=2**40)
+MANY = fyke.Limits(matches=2**40, steps=2**40, buffer_bytes=2**33)
 OPTIONS = {"time": "t", "type": "kind"}
 EAGER = fyke.Techniques(merging=False, candidate_windows=False)
 

@@ -17,7 +17,7 @@ from fyke.datasets import stocks
 WINDOWS = (500, 1000, 1500, 2000)
 WHERE = {CONTIGUITY: "contiguity", NEXT_MATCH: "next match"}
 ELEMENTS = 6_000_000  # at most about so many bindings in an output
-LIMITS = fyke.Limits(matches=10_000_000, steps=2_000_000_000)
+LIMITS = fyke.Limits(matches=10_000_000, steps=2**40, buffer_bytes=2**33)
 BACKTRACK = fyke.Techniques(search="backtrack")
 # As p3, with a third component that most runs wait for in vain.
 THIRD = """

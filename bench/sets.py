@@ -16,7 +16,7 @@ from bench.report import Line, keep_memory, show
 from bench.robust_shapes import Shape
 
 LETTERS = "ABCDEFGHIJ"
-LIMITS = fyke.Limits(matches=20_000_000, runs=4_000_000)
+LIMITS = fyke.Limits(matches=20_000_000, runs=4_000_000, steps=2**40, buffer_bytes=2**33)
 # The automaton by itself: neither candidate windows nor merging, which would help both ([S] 4.7.2).
 PLAIN = fyke.Techniques(candidate_windows=False, merging=False)
 FEWER = 100.0  # times fewer intermediate matches by backtracking

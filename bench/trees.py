@@ -141,7 +141,7 @@ def runner(
         type=workload.type,
         engine=engine,
         techniques=techniques,
-        limits=fyke.Limits(runs=20_000_000),
+        limits=fyke.Limits(runs=20_000_000, steps=2**40, buffer_bytes=2**33),
         metrics=metrics,
     )
 

@@ -220,7 +220,7 @@ def automaton_work(model: CostModel) -> Work:
     if model.strategy is not Strategy.ANY:
         return following_work(model)
     if model.elements and not model.alternative.conditions and model.chain:
-        # Nothing tells the runs of a state apart: each event makes one run, and it is merged ([N] 5.2.2).
+        # Nothing tells the runs of a state apart: each event makes one run, and it is merged.
         rates = sum(map(model.statistics.rate, model.names))
         return Work(2 * rates, rates, (2 * RUN_TRIED + RUN_MADE) * rates)
     tried = made = 0.0
