@@ -210,3 +210,55 @@ def test_one_function_of_events_of_several_types_is_returned(
 ) -> None:
     found = fyke.match(frame_of(spark, EVENTS), query, **OPTIONS).toArrow()
     assert sorted({(row["x"], row["y"]) for row in found.to_pylist()}) == expected
+
+
+WIDE = """
+    SELECT 'A' AS kind, 1 AS t, 2 AS n, 3L AS m, array(5, 6) AS arr, 'hello,world' AS s,
+           DATE '2024-01-05' AS d, map('k', 1) AS mp, struct(1 AS p) AS st
+"""
+
+
+@pytest.mark.parametrize(
+    "call, value",
+    [
+        ("date_add(a.d, 1)", datetime.date(2024, 1, 6)),
+        ("date_add(a.d, -1)", datetime.date(2024, 1, 4)),
+        ("date_add(a.d, a.n)", datetime.date(2024, 1, 7)),
+        ("date_add(a.d, CAST(a.m + 1 AS INT))", datetime.date(2024, 1, 9)),
+        ("element_at(a.arr, 1)", 5),
+        ("element_at(a.arr, -1)", 6),
+        ("element_at(a.mp, 'k')", 1),
+        ("split_part(a.s, ',', 2)", "world"),
+        ("lpad(left(a.s, 2), 4, '*')", "**he"),
+        ("regexp_extract(a.s, '(l+)', 1)", "ll"),
+        ("shiftleft(a.n, 3)", 16),
+    ],
+)
+def test_functions_that_want_narrow_numbers(spark: SparkSession, call: str, value: Any) -> None:
+    found = fyke.match(spark.sql(WIDE), f"PATTERN A a RETURN {call} AS x", time="t", type="kind")
+    assert [row["x"] for row in found.collect()] == [value]
+
+
+@pytest.mark.parametrize(
+    "query, text",
+    [
+        ("A a RETURN date_add(a.d, a.n + 1) AS x", r"write CAST\(\.\.\. AS INT\)"),
+        ("A a RETURN to_date('2024-01-01') AS x", "mentions no event"),
+        ("AND(A a, A b) WHERE { a.n + b.n > factorial(3) }", "mentions no event"),
+        ("A a RETURN explode(a.arr) AS x", "as a function of one event"),
+        ("A a RETURN make_interval(a.n) AS x", "not supported in conversion to Arrow"),
+        ("A a RETURN rand() AS x", "unknown function 'rand'"),
+    ],
+)
+def test_functions_that_are_not_of_one_event(spark: SparkSession, query: str, text: str) -> None:
+    with pytest.raises(fyke.FykeError, match=text):
+        fyke.match(spark.sql(WIDE), f"PATTERN {query}", time="t", type="kind")
+
+
+def test_a_field_that_is_never_null_of_an_event_that_is_not_bound(spark: SparkSession) -> None:
+    frame = spark.sql(WIDE)
+    assert not frame.schema["st"].dataType["p"].nullable
+    (row,) = fyke.match(
+        frame, "PATTERN AND(A a, B? b) RETURN a.st AS x, b.st AS y, b", time="t", type="kind"
+    ).collect()
+    assert (row["x"]["p"], row["y"], row["b"]) == (1, None, None)

@@ -128,6 +128,8 @@ class _Collector:
         element = None if self._opaque(expression) else _element(expression)
         if element is not None:
             return self._column(expression, element, types)
+        if isinstance(expression, Call) and self._foreign(expression.function):
+            self._check_mentions_event(expression)
         if is_aggregate(expression):
             return map_children(expression, lambda argument: self._aggregate_argument(argument, types))
         return map_children(expression, lambda child: self.derive(child, types))
@@ -139,12 +141,24 @@ class _Collector:
         """
         if isinstance(expression, Call) and self._foreign(expression.function):
             element = _element(expression)
+            self._check_mentions_event(expression)
             if element is not None:
                 needed = types.get(element.variable, frozenset({None}))
                 made = _kept(self.exported, "e", _about_row(expression), needed)
                 at = (element.index, element.offset)
                 return Reference(element.variable, (physical(made),), *at, place=expression.place)
         return map_children(expression, lambda child: self.export(child, types))
+
+    def _check_mentions_event(self, call: Call) -> None:
+        """Refuse a call that the input's engine would have to evaluate for no event at all."""
+        if not any(isinstance(node, (Reference, Length)) for node in walk(call)):
+            raise UnsupportedQueryError(
+                f"{unparse_expression(call)} mentions no event, and a function that is not Fyke's own is "
+                "evaluated for one",
+                place=call.place,
+                text=self.analysed.query.text,
+                remedy="Write its value, or compute it as a column first.",
+            )
 
     def _foreign(self, function: str) -> bool:
         return function not in (FUNCTIONS.keys() | AGGREGATES | self.analysed.functions.keys())

@@ -38,6 +38,8 @@ from fyke.spark.expression import FORBIDDEN, identifier, quote, rejected_sql, te
 _UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 _BYTES = "UTF8_BINARY"
 COVERED = "__fyke_covered"
+_LONG = 'has the type "BIGINT"'
+_CAST = " Whole numbers that a query computes have 64 bits: write CAST(... AS INT)."
 
 
 def arrow_columns(frame: DataFrame) -> dict[str, pa.DataType]:
@@ -80,7 +82,18 @@ def _arrow_type(field: StructField) -> pa.DataType:
             f"Fyke cannot take the column {field.name!r} of type {field.dataType.simpleString()}",
             remedy="Drop or cast it before matching.",
         )
-    return arrow
+    return _nullable(arrow)
+
+
+def _nullable(kind: pa.DataType) -> pa.DataType:
+    """Return a type in which all that is nested may be null, as it is in an event that is not bound."""
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(each.name, _nullable(each.type)) for each in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field(kind.value_field.name, _nullable(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_type, _nullable(kind.item_type))
+    return kind
 
 
 def _holds_variant(kind: DataType) -> bool:
@@ -115,7 +128,7 @@ def infer_type(frame: DataFrame, expression: Expression, text: str | None = None
             f"Spark SQL does not take {unparse_expression(expression)} as a function of one event",
             place=expression.place,
             text=text,
-            remedy=f"It says: {str(error).splitlines()[0]}",
+            remedy=f"It says: {str(error).splitlines()[0]}{_CAST if _LONG in str(error) else ''}",
         ) from None
 
 
