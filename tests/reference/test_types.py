@@ -118,6 +118,15 @@ def items() -> Iterator[str]:
     )
     yield from ("a.struct.x", "b[1].struct.day", "first(b[].list)", "last(b[].struct)", "b[b.len].view")
     yield from ("b.len", "size(a.list)", "corr(a.list, a.list)", "count(*)", "count(*) + 1", "sum(a.i32) / 2")
+    yield from (f"least(a.{one}, NULL)" for one in INSTANTS)
+    yield from (
+        "b[].i32",
+        "b[2].i32",
+        "b[1]",
+        "median(b[].i32)",
+        "count(DISTINCT b[].i8)",
+        "element_at(a.list, 1)",
+    )
     yield from ("avg(sum(b[].i32))", "max(b.len)", "a", "b", "twice(a.i8)", "round(a.money, 1)")
     yield from (f"a.{name}" for name in COLUMNS)
 

@@ -58,8 +58,9 @@ def _of_one_type(part: Call, made: Expression, kind: pa.DataType, types: Attribu
     if not (pa.types.is_decimal(kind) or pa.types.is_float64(kind) or pa.types.is_timestamp(kind)):
         return made
     first, name = _OF_ONE_TYPE[part.function], _name(kind)
+    alike = (kind, pa.null())
     arguments = [
-        Cast(new, name) if number >= first and item_type(old, types) != kind else new
+        Cast(new, name) if number >= first and item_type(old, types) not in alike else new
         for number, (old, new) in enumerate(zip(part.arguments, made.arguments, strict=True))
     ]
     return replace(made, arguments=tuple(arguments))
