@@ -210,6 +210,20 @@ def test_what_cannot_run_is_refused_before_the_first_batch(
         fyke.match(events, query, **{**OPTIONS, **options})
 
 
+@pytest.mark.long  # every micro-batch of Spark takes seconds
+def test_events_of_1970(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark takes a watermark of 0 for none, and 0 is a time."""
+    first = moments(0, 20, 90, kinds="ABX")
+    early = pc.subtract(first["ts"].cast(pa.int64()), START).cast(first.schema.field("ts").type)
+    live = Live(spark, tmp_path, first.schema)
+    frame = fyke.match(live.events(), CERTAIN["greedy"][0], **OPTIONS, watermark="10 seconds")
+    live.add(first.set_column(1, "ts", early))
+    running = live.start(frame, "out")
+    running.processAllAvailable()
+    running.stop()
+    assert live.written(frame, "out").num_rows == 1
+
+
 TOTALS = {
     "by key": "PATTERN SEQ(A a, B b) WHERE skip_till_any_match { [k] } WITHIN 1 minute "
     "RETURN count(*) AS n, sum(b.x) AS total, max(b.x) AS most, avg(a.x) AS mean",

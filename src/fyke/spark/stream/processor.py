@@ -145,8 +145,8 @@ class MatchProcessor(StatefulProcessor):
 
     def _set_timer(self, wake: int | None, fired: int | None) -> None:
         """Let Spark call again when the watermark has reached a moment, and at no other."""
-        # Timers fire when the watermark is later than they are.
-        timer = None if wake is None else -(-wake // MICROSECONDS) - 1
+        # Timers fire when the watermark is later than they are; those up to 0 before there is a watermark.
+        timer = None if wake is None else max(1, -(-wake // MICROSECONDS) - 1)
         if self.store.timer is not None and self.store.timer not in (timer, fired):
             self.handle.deleteTimer(self.store.timer)
         if timer is not None and timer != self.store.timer:
