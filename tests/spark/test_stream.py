@@ -186,6 +186,15 @@ def test_late_events_are_not_matched_but_counted(spark: SparkSession, tmp_path: 
     "query, options, error, message",
     [
         ("PATTERN SEQ(A a, B b)", {"watermark": "1 minute"}, StreamError, "needs a window"),
+        *(
+            (
+                f"PATTERN A a WITHIN 1 minute RETURN {total}",
+                {"watermark": "1 minute"},
+                StreamError,
+                "running total",
+            )
+            for total in ("median(a.n)", "count(DISTINCT a.n)", "stddev(a.n)")
+        ),
         ("PATTERN SEQ(A a, B b) WITHIN 1 minute", {}, OptionError, "a stream needs a watermark"),
         (
             "PATTERN SEQ(A a, B b) WITHIN 1 minute",

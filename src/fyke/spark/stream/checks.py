@@ -16,6 +16,7 @@ from pyspark.sql.streaming.stateful_processor import TimerValues
 from fyke.engine.input.order import times
 from fyke.engine.kernels.arrays import Array
 from fyke.errors import OptionError, StateError, StreamError, TimeColumnError
+from fyke.plan.match_aggregates import MERGEABLE, split_aggregates
 from fyke.plan.open_absences import open_sides
 from fyke.plan.plan import Plan
 
@@ -74,7 +75,20 @@ def check_plan(plan: Plan) -> None:
             "no task knows when the stream began",
             remedy="Leave it out: windows that are not over are never reported on a stream.",
         )
+    _check_totals(plan)
     check_time(plan.schema.end, plan.schema.columns[plan.schema.end])
+
+
+def _check_totals(plan: Plan) -> None:
+    """Refuse aggregates over matches that do not follow from those of some matches and of the others."""
+    if not plan.result.over_matches:
+        return
+    for each in split_aggregates(plan.result)[0]:
+        if each.function not in MERGEABLE:
+            raise StreamError(
+                f"on a stream there is no running total of {each.function}: it needs all matches at once",
+                remedy=f"There are {', '.join(MERGEABLE)}; return the rows of matches for others.",
+            )
 
 
 def check_time(name: str, kind: pa.DataType) -> None:
