@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 import fyke
 from bench import floors
-from bench.foundation import ASOF, SEQUENCE, stream
+from bench.foundation import ASOF, ROOM, SEQUENCE, stream
 from bench.report import Line, interleaved, keep_memory, show
 from fyke.datasets import chemo, stocks
 
@@ -49,7 +49,7 @@ class Case:
 
     def match(self) -> pa.Table:
         """Return Fyke's matches."""
-        return fyke.match(self.events, self.query, time=self.time, type=self.type)
+        return fyke.match(self.events, self.query, time=self.time, type=self.type, limits=ROOM)
 
     def by_hand(self) -> pa.Table:
         """Return those of the floor."""
@@ -124,7 +124,8 @@ def beside_duckdb(case: Case, times: int = 5) -> list[Line]:
     counted = f"{case.query} RETURN count(*) AS n"
 
     def count() -> int:
-        return int(np.sum(fyke.match(case.events, counted, time="t", type="kind").column("n").to_numpy()))
+        found = fyke.match(case.events, counted, time="t", type="kind", limits=ROOM)
+        return int(np.sum(found.column("n").to_numpy()))
 
     def duck() -> int:
         return int(connection.execute(ASOF).fetchall()[0][0])

@@ -11,6 +11,7 @@ import pyarrow as pa
 import fyke
 from bench.report import Line, best_of, show
 
+ROOM = fyke.Limits(steps=2**40, buffer_bytes=2**33)
 SEQUENCE = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_next_match { [key] }"
 ASOF = """
     WITH a AS (SELECT key, t FROM events WHERE kind = 'A'),
@@ -41,7 +42,7 @@ def new_query() -> Line:
 
     def once() -> pa.Table:
         text = f"{SEQUENCE.replace(' }', '')} AND c.t - a.t > {next(fresh)} }} WITHIN 500"
-        return fyke.match(table, text, time="t", type="kind")
+        return fyke.match(table, text, time="t", type="kind", limits=ROOM)
 
     once()
     seconds, _ = best_of(20, once)
@@ -58,8 +59,9 @@ def sequence_of_three(rows: int = 5_000_000) -> list[Line]:
     duck, expected = best_of(3, lambda: connection.execute(ASOF).fetchall()[0][0])
     counted = f"{SEQUENCE} RETURN count(*) AS n"
     fyke.match(events.slice(0, 1_000), counted, time="t", type="kind")
-    count, result = best_of(3, lambda: fyke.match(events, counted, time="t", type="kind"))
-    rows_time, matches = best_of(3, lambda: fyke.match(events, SEQUENCE, time="t", type="kind"))
+    options = {"time": "t", "type": "kind", "limits": ROOM}
+    count, result = best_of(3, lambda: fyke.match(events, counted, **options))
+    rows_time, matches = best_of(3, lambda: fyke.match(events, SEQUENCE, **options))
     assert sum(result.column("n").to_pylist()) == matches.num_rows == expected
     note = f"{expected:,} matches in {rows:,} events"
     return [
