@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -112,6 +113,13 @@ def test_another_schema() -> None:
         "the columns and options that order and divide the events differ\n"
         "Give the events the schema they had. Or start again without it."
     )
+
+
+@pytest.mark.parametrize("option", [{"touching": "before"}, {"complete_windows": True}])
+def test_another_order_or_other_windows(option: dict[str, Any]) -> None:
+    stream, data = written()
+    other = Stream(stream.schema, stream.query, "t", **option)
+    assert refusal(other, data).startswith("the saved state is for events with another schema")
 
 
 def test_a_truncated_state() -> None:

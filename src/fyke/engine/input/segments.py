@@ -52,39 +52,44 @@ def count_ties(
     events = ordered.events
     if bool((events[L.EVENT_END, 1:] != events[L.EVENT_END, :-1]).all()):
         return 0, 0
-    read = np.zeros(events.shape[1] + 1, np.int64)
-    np.add.at(read, begins, 1)
-    np.add.at(read, ends, -1)
-    rows = np.flatnonzero((np.cumsum(read[:-1]) > 0) & (events[L.EVENT_ROLES] != 0))
-    rows = rows[_equal_to_neighbours(events[L.EVENT_END][rows])]
+    counted = events[L.EVENT_ROLES] != 0
+    if int((ends - begins).sum()) < len(counted):
+        read = np.zeros(len(counted) + 1, np.int64)
+        np.add.at(read, begins, 1)
+        np.add.at(read, ends, -1)
+        counted &= np.cumsum(read[:-1]) > 0
+    if not counted.all():
+        events = events[:, counted]
     if not apart:
-        keys = events[L.EVENT_LOW], events[L.EVENT_SEGMENT], events[L.EVENT_END]
-        rows = rows[np.lexsort([key[rows] for key in keys])]
-    rows = rows[_equal_to_neighbours(events[L.EVENT_END][rows], events[L.EVENT_SEGMENT][rows])]
-    return len(rows), _count_successors(events, rows, successions)
+        events = events[:, _equal_to_neighbours(events[L.EVENT_END])]
+        order = np.lexsort((events[L.EVENT_LOW], events[L.EVENT_SEGMENT], events[L.EVENT_END]))
+        events = events[:, order]
+    tied = _equal_to_neighbours(events[L.EVENT_END], events[L.EVENT_SEGMENT])
+    return int(tied.sum()), _count_successors(events, tied, successions) if successions else 0
 
 
 def _equal_to_neighbours(*keys: Array) -> Array:
     """Say which entries are equal in all keys to the one before or after them."""
-    equal = np.logical_and.reduce([key[1:] == key[:-1] for key in keys])
+    equal = keys[0][1:] == keys[0][:-1]
+    for key in keys[1:]:
+        equal &= key[1:] == key[:-1]
     found = np.zeros(len(keys[0]), bool)
-    found[1:] |= equal
+    found[1:] = equal
     found[:-1] |= equal
     return found
 
 
-def _count_successors(events: Array, rows: Array, successions: Sequence[Succession]) -> int:
-    """Count the points among rows of equal times for which one of another row's roles comes right before."""
-    low = events[L.EVENT_LOW][rows]
-    points = low == events[L.EVENT_HIGH][rows]
-    rows, low = rows[points], low[points]
-    if len(rows) == 0 or not successions:
+def _count_successors(events: Array, tied: Array, successions: Sequence[Succession]) -> int:
+    """Count the points among tied rows for which one of another row's roles comes right before."""
+    points = tied & (events[L.EVENT_LOW] == events[L.EVENT_HIGH])
+    low, codes, roles = (events[row][points] for row in (L.EVENT_LOW, L.EVENT_SEGMENT, L.EVENT_ROLES))
+    if len(low) == 0:
         return 0
-    codes, roles = events[L.EVENT_SEGMENT][rows], events[L.EVENT_ROLES][rows]
-    group = np.concatenate(([0], np.cumsum((low[1:] != low[:-1]) | (codes[1:] != codes[:-1]))))
-    follows = np.zeros(len(rows), bool)
+    first = np.flatnonzero(np.concatenate(([True], (low[1:] != low[:-1]) | (codes[1:] != codes[:-1]))))
+    lengths = np.diff(np.concatenate((first, [len(low)])))
+    follows = np.zeros(len(low), bool)
     for before, role in successions:
-        leads = (roles & before) != 0
-        others = np.bincount(group[leads], minlength=int(group[-1]) + 1)[group] - leads
+        leads = ((roles & before) != 0).astype(np.int32)
+        others = np.repeat(np.add.reduceat(leads, first), lengths) - leads
         follows |= (others > 0) & ((roles >> role & 1) == 1)
     return int(follows.sum())
