@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import fyke
-from fyke.errors import FykeError, InputError, MissingColumnError
+from fyke.errors import FykeError, InputError, MissingColumnError, StreamError
 from tests.spark.tables import assert_same, frame_of, settings
 
 pytestmark = pytest.mark.spark
@@ -114,3 +114,21 @@ def test_an_order_that_is_not_unique_is_refused(stored: DataFrame) -> None:
         fyke.match(stored.toArrow(), NEXT, time="At", type="Kind", unique_order=True)
     with pytest.raises(Exception, match=text):
         fyke.match(stored, NEXT, time="At", type="Kind", unique_order=True).toArrow()
+
+
+# --- options on streams -------------------------------------------------------------------------
+
+
+def test_what_a_stream_takes_of_the_options(spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load().selectExpr("timestamp AS Ts", "'A' AS Kind", "value AS X")
+    options: dict[str, Any] = {
+        "time": "ts",
+        "type": "kind",
+        "watermark": "1 minute",
+        "complete_windows": True,
+    }
+    found = fyke.match(stream, "PATTERN SEQ(A a, ~B b) WHERE { [x] } WITHIN 1 hour", **options)
+    assert found.isStreaming
+    assert "X" in found.columns
+    with pytest.raises(StreamError, match="complete_windows cannot be decided on a stream for an absence at"):
+        fyke.match(stream, "PATTERN SEQ(~B b, A a) WITHIN 1 hour", **options)
