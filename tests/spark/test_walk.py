@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from fyke.call.source import covering_table
 from fyke.engine.input.prepare import derived_types, prepare
 from fyke.engine.output.rows import ResultBuilder
 from fyke.language.sase import parse
@@ -25,10 +27,17 @@ TIMED = STREAM.filter(STREAM["ts"].is_valid())
 def _plan(query: str, table: pa.Table, options: dict[str, Any]) -> Plan:
     columns = dict(zip(table.schema.names, table.schema.types, strict=True))
     schema = make_schema(
-        columns, time=options["time"], type_column=options["type"], tie_breaker=options.get("tie_breaker")
+        columns,
+        time=options["time"],
+        type_column=options["type"],
+        tie_breaker=options.get("tie_breaker"),
+        touching=options.get("touching"),
     )
-    output = options.get("output", "all")
-    return make_plan(analyse(parse(query), schema), derived_types, output)
+    output, complete = options.get("output", "all"), options.get("complete_windows", False)
+    plan = make_plan(analyse(parse(query), schema), derived_types, output)
+    return covering_table(
+        replace(plan, complete_windows=complete), table.filter(table[schema.end].is_valid())
+    )
 
 
 def _prepared(events: pa.Table, plan: Plan) -> pa.Table:
