@@ -127,6 +127,13 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
         "PATTERN SEQ(A a, ~B b) WHERE { [k] } WITHIN 7 EVENTS",
         {"complete_windows": True, "output": "non_overlap"},
     ),
+    "funnel": (
+        "PATTERN FUNNEL(A a, B b, C c) WHERE { [k] AND a.x <= b.x } WITHIN 20 minutes "
+        "RETURN reached(), a.n AS first, c.x AS last",
+        {},
+    ),
+    "timeouts": ("PATTERN SEQ(A a, B b, C c) WHERE { [k] } WITHIN 15 minutes", {"timeouts": True}),
+    "optional part": ("PATTERN SEQ(A a, (B b, C c)?, A d) WHERE { [k] } WITHIN 15 minutes", {}),
     "events": ("PATTERN SEQ(A a, B b) WHERE { [k] } WITHIN 6 EVENTS", {}),
     "events, keyless": (
         "PATTERN SEQ(A a, ~C c, B b) WHERE skip_till_any_match { a.x > 0 } WITHIN 6 EVENTS",

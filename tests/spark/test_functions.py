@@ -227,7 +227,7 @@ WIDE = """
         ("date_add(a.d, CAST(a.m + 1 AS INT))", datetime.date(2024, 1, 9)),
         ("element_at(a.arr, 1)", 5),
         ("element_at(a.arr, -1)", 6),
-        ("element_at(a.mp, 'k')", 1),
+        ("try_element_at(a.mp, 'k')", 1),
         ("split_part(a.s, ',', 2)", "world"),
         ("lpad(left(a.s, 2), 4, '*')", "**he"),
         ("regexp_extract(a.s, '(l+)', 1)", "ll"),

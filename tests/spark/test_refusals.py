@@ -54,7 +54,7 @@ def test_a_stream_without_a_watermark_is_refused_by_name(spark: SparkSession) ->
     "changed, error, says",
     [
         ({"time": "tss"}, MissingColumnError, r"no column 'tss'[\s\S]*Did you mean 'ts'"),
-        ({"time": "TS"}, MissingColumnError, "no column 'TS'"),
+        ({"time": "T S"}, MissingColumnError, "no column 'T S'"),
         ({"time": ("since", "until")}, MissingColumnError, "no column 'until'"),
         ({"time": "s"}, TimeColumnError, "time column 's' is string"),
         ({"time": ("k", "ts")}, TimeColumnError, "'k' is int32"),

@@ -28,6 +28,7 @@ TOGETHER = [
     ("partition contiguity", "strict contiguity", "keyless", "two keys"),
     ("absence between", "absence at the start", "absence at the end", "or"),
     ("non overlap", "tie breaker", "lasting, group", "returned"),
+    ("funnel", "timeouts", "optional part", "touching"),
 ]
 END = 10**6  # seconds: later than everything
 

@@ -48,9 +48,9 @@ class LateProcessor(StatefulProcessor):
 
 def late_rows(frame: DataFrame, time: str, watermark: str | None) -> DataFrame:
     """Return the rows of a stream that come later than its watermark allows, as they are."""
-    timed = with_watermark(frame, time, watermark)
-    columns = arrow_columns(timed)
+    columns = arrow_columns(frame)
     check_time(time, columns[time])
+    timed = with_watermark(frame, time, watermark)
     use_rocksdb(frame.sparkSession)
     arrange_workers(frame.sparkSession)
     schema = pa.schema(list(columns.items()))
