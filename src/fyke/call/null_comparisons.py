@@ -15,6 +15,8 @@ class NullComparisonWarning(UserWarning):
 
 def warn_of_null_comparisons(query: AnyQuery) -> None:
     """Warn once for each comparison with NULL in WHERE."""
+    if query.text is not None and "null" not in query.text.lower():
+        return
     for condition in query.conditions:
         if isinstance(condition, Equivalence):
             continue

@@ -380,11 +380,12 @@ def _is_node(value: object) -> bool:
 def children(node: Node) -> list[Node]:
     """Return the direct sub-trees of a pattern or an expression, in order."""
     found: list[Node] = []
-    for name in _field_names(node):
+    for name in _FIELDS.get(type(node)) or _field_names(node):
         value = getattr(node, name)
-        if type(value) is tuple:
+        kind = type(value)
+        if kind is tuple:
             found += [item for item in value if _is_node(item)]
-        elif _is_node(value):
+        elif _IS_NODE[kind] if kind in _IS_NODE else _is_node(value):
             found.append(value)
     return found
 

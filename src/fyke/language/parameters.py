@@ -29,6 +29,8 @@ def bind_parameters(query: AnyQuery, values: Mapping[str, Any] | None) -> AnyQue
             f"params must be a dict of values by name, found {values!r:.60}",
             remedy="Write, for example, params={'limit': 5}.",
         )
+    if not values and query.text is not None and ":" not in query.text:
+        return query
     asked = {parameter.name: parameter for parameter in _parameters(query)}
     given = dict(values or {})
     for name in given:

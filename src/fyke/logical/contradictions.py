@@ -113,6 +113,8 @@ def find_contradiction(
     An alternative of OR may be impossible as long as another one is not; a part that is optional may not.
     """
     found: ContradictionError | None = None
+    if not any(_operand(condition.expression) is not None for condition in conditions):
+        return
     for shape in expand(_with_all_parts(pattern), limits, scope.text):
         names = set(shape.names())
         here = [condition.expression for condition in conditions if condition.variables <= names]

@@ -122,10 +122,15 @@ def _string_domain(arrays: list[pa.Array], literals: Collection[str]) -> pa.Arra
     return distinct.take(pc.sort_indices(distinct))
 
 
+_NO_DECIMALS = pa.array([], pa.decimal256(1, 0))
+
+
 def _decimal_domain(arrays: list[pa.Array]) -> pa.Array:
     """Return all decimals of too many digits for 64 bits, in order, each once."""
-    whole = max((array.type.precision - array.type.scale for array in arrays), default=1)
-    scale = max((array.type.scale for array in arrays), default=0)
+    if not arrays:
+        return _NO_DECIMALS
+    whole = max(array.type.precision - array.type.scale for array in arrays)
+    scale = max(array.type.scale for array in arrays)
     kind = pa.decimal256(whole + scale, scale)
     distinct = pa.concat_arrays([pa.array([], kind), *(array.cast(kind) for array in arrays)]).unique()
     distinct = distinct.drop_null()

@@ -16,7 +16,9 @@ from fyke.plan.plan import Plan
 class RowBuilder(Protocol):
     """Builds the rows of a result for one plan, on tables and on the workers of Spark."""
 
-    schema: pa.Schema
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of :meth:`rows`."""
 
     def __init__(self, plan: Plan) -> None: ...
 

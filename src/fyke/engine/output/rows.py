@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -60,14 +61,23 @@ class ResultBuilder:
         self.output = plan.result
         self.functions = self._functions()
         self.aggregates, _ = split_aggregates(self.output)
-        columns = plan.schema.columns
+        self.tallied = isinstance(plan.counting, Counting)
+
+    @cached_property
+    def row_schema(self) -> pa.Schema:
+        """The schema of one row per match: that of no matches."""
+        plan, columns = self.plan, self.plan.schema.columns
         made = {physical(derived): plan.types[derived.name] for derived in plan.exported}
         kinds = {**{name: columns[name] for name in plan.needed}, **made}
         rows = pa.schema(list(kinds.items())).empty_table()
-        self.schema: pa.Schema = self._rows(no_matches(), rows, np.zeros((L.EVENT_SIZE, 0), np.int64)).schema
-        self.row_schema, self.tallied = self.schema, isinstance(plan.counting, Counting)
-        if self.tallied:
-            self.schema = tally_rows(self.schema.empty_table(), self.partition, self.output).schema
+        return self._rows(no_matches(), rows, np.zeros((L.EVENT_SIZE, 0), np.int64)).schema
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema of what :meth:`rows` returns."""
+        if not self.tallied:
+            return self.row_schema
+        return tally_rows(self.row_schema.empty_table(), self.partition, self.output).schema
 
     def _functions(self) -> dict[str, Callable[..., float | None]]:
         """Return the user functions that RETURN calls."""
@@ -85,6 +95,16 @@ class ResultBuilder:
                 kind = known.type if known.type == variable.type else None
                 found[variable.name] = VariableRows(variable.group, attributes, kind)
         return {name: found[name] for name in self.plan.names}
+
+    def all_rows(self, found: Found) -> pa.Table:
+        """Return what :meth:`rows` returns, where one call has found all there is.
+
+        Its rows need not fit those of other calls, so finding out their schema first, which takes as long as
+        a small query, is saved.
+        """
+        if found.tally is not None or self.tallied or len(found.matches) == 0:
+            return self.rows(found)
+        return self._rows(found.matches, found.rows, found.events)
 
     def rows(self, found: Found) -> pa.Table:
         """Return one row per match: the result, or what :meth:`finish` aggregates; or tallies of them."""

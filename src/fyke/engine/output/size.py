@@ -23,7 +23,11 @@ def check_size(found: Found, plan: Plan) -> None:
     LimitReached
         At the row of the last match.
     """
-    matches = found.matches
+    matches, rows = found.matches, found.rows
+    # No value is larger than the whole table, so a few matches of a small one need no estimate.
+    most = _FIXED + rows.num_columns * _COLUMN + rows.nbytes
+    if len(matches.positions) * most < plan.limits.buffer_bytes:
+        return
     if len(matches) and rows_bytes(found, plan) > plan.limits.buffer_bytes:
         raise LimitReached("buffer_bytes", int(matches.positions[-1]), "rows")
 
