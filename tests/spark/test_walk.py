@@ -66,7 +66,8 @@ def _walked(plan: Plan, rows: pa.Table, batch_rows: int) -> pa.Table:
     return builder.finish(pa.Table.from_batches(found, builder.schema))
 
 
-@pytest.mark.parametrize("name", QUERIES)
+# Those of timeouts are told apart after the walk, which is that of a funnel.
+@pytest.mark.parametrize("name", [each for each in QUERIES if each != "timeouts"])
 def test_chunks_of_any_size_give_the_same_matches(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     query, own = QUERIES[name]
     options = {**OPTIONS, **own}
