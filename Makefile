@@ -7,10 +7,10 @@ STAMP  := $(VENV)/.fyke-installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long check format bench wheel clean
+.PHONY: help setup java demo test test-long check format bench docs docs-serve docs-version wheel clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## create .venv and install Fyke with its locked dependencies (once)
 
@@ -29,10 +29,10 @@ demo: setup java ## see Fyke at work, in a minute
 	$(PY) -m fyke.demo
 
 test: setup java ## run the tests, without the long ones, in two processes
-	$(PY) -m pytest -n $(WORKERS) --dist worksteal
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal --timeout 400
 
 test-long: setup java ## run the long tests only
-	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m long
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal --timeout 4000 -m long
 
 check: setup ## what CI runs: lint, format, types, tests
 	$(PY) -m ruff check .
@@ -44,8 +44,24 @@ format: setup ## sort imports and format the code
 	$(PY) -m ruff check --select I --fix .
 	$(PY) -m ruff format .
 
-bench: setup java ## run the benchmarks
+bench: setup ## run all benchmarks and write bench/report
 	$(PY) -m bench
+
+DOCS := NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs
+
+docs: setup ## build the documentation into build/site, where index.html opens without a server
+	$(DOCS) build --quiet
+	@echo "Open build/site/index.html"
+
+docs-serve: setup ## show the documentation at localhost:8000 and follow changes
+	$(DOCS) serve --watch src
+
+MIKE := NO_MKDOCS_2_WARNING=1 PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV)/bin/mike
+
+docs-version: setup ## commit the documentation of this version to the branch gh-pages, beside the older ones
+	$(MIKE) deploy --update-aliases \
+	    $$($(PY) -c "import fyke; print('.'.join(fyke.__version__.split('.')[:2]))") latest
+	$(MIKE) set-default latest
 
 COMPILED := src/fyke/engine/kernels/compiled
 
@@ -58,5 +74,5 @@ wheel: setup ## build a wheel with kernels compiled for this processor and these
 	rm -r $(COMPILED)
 
 clean: ## remove everything made by the targets above
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	rm -rf $(VENV) build dist bench/report bench/results .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -82,7 +82,7 @@ def flat(
     early, late = median(resident[part : 2 * part]), median(resident[-part:])
     note = (
         f"{late:.0f} MB in the end, {early:.0f} MB after {2 * part * BATCH:,} events, "
-        f"{_peak_megabytes():.0f} MB at the peak; "
+        f"{peak_megabytes():.0f} MB at the peak; "
         f"{found:,} matches, {events / seconds / 1e6:.1f} million events a second"
     )
     return [
@@ -110,17 +110,18 @@ def _resident_megabytes() -> float:
     """
     statistics = Path("/proc/self/statm")
     if not statistics.exists():
-        return _peak_megabytes()
+        return peak_megabytes()
     return int(statistics.read_text().split()[1]) * resource.getpagesize() / 2**20
 
 
-def _peak_megabytes() -> float:
+def peak_megabytes() -> float:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
-def main(events: int = 50_000_000) -> bool:
+def main(*, quick: bool = False) -> bool:
     """Run the benchmark; return whether every bar holds."""
+    events = 10_000_000 if quick else 50_000_000
     pa.set_cpu_count(1)
     fyke.warm_up()
     lines = flat("sequence of three", f"{SEQUENCE} WITHIN 20000", typed_events, events)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
@@ -38,8 +38,25 @@ def keep_memory() -> None:
         library.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
 
 
+class CannotRun(Exception):
+    """A benchmark lacks something to run with: Java, jars, a package.  The report says what."""
+
+
+class Spread(float):
+    """The median of some rounds, which remembers the least and the most."""
+
+    low: float
+    high: float
+
+    def __new__(cls, rounds: Iterable[float]) -> Spread:
+        values = sorted(rounds)
+        found = super().__new__(cls, median(values))
+        found.low, found.high = values[0], values[-1]
+        return found
+
+
 class Timed:
-    """Times of several works that took turns, in seconds of the processor."""
+    """Times of several works that took turns, in seconds."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.rounds: dict[str, list[float]] = {name: [] for name in names}
@@ -48,30 +65,36 @@ class Timed:
         """Return the shortest time of a work."""
         return min(self.rounds[name])
 
-    def ratio(self, one: str, other: str) -> float:
+    def ratio(self, one: str, other: str) -> Spread:
         """Return how much longer one work takes: the median of the ratios within a round.
 
         What slows the machine down slows neighbours in a round alike; shortest times need not
         come from the same round.
         """
-        return median(x / y for x, y in zip(self.rounds[one], self.rounds[other], strict=True))
+        return Spread(x / y for x, y in zip(self.rounds[one], self.rounds[other], strict=True))
 
 
-def interleaved(times: int, works: Mapping[str, Callable[[], Any]], *, seconds: float = 0.0) -> Timed:
+def interleaved(
+    times: int,
+    works: Mapping[str, Callable[[], Any]],
+    *,
+    seconds: float = 0.0,
+    clock: Callable[[], float] = time.process_time,
+) -> Timed:
     """Run works in turn, at least ``times`` times and until ``seconds`` are over.
 
-    What counts is the processor's time: everything measured here runs on one core, and other programs
-    must not count.  Results are dropped before the clock starts: giving memory back is not part of the
-    next run.
+    What counts is the processor's time: most of what is measured runs on one core, and other programs
+    must not count.  Where several cores or processes work, ``time.perf_counter`` is the clock.  Results
+    are dropped before the clock starts: giving memory back is not part of the next run.
     """
     timed, rounds, begun = Timed(works), 0, time.perf_counter()
     names = list(works)
     while rounds < times or time.perf_counter() - begun < seconds:
         first = rounds % len(names)  # not always the same one finds the caches full of another's data
         for name in names[first:] + names[:first]:
-            begin = time.process_time()
+            begin = clock()
             result = works[name]()
-            timed.rounds[name].append(time.process_time() - begin)
+            timed.rounds[name].append(clock() - begin)
             del result
         rounds += 1
     return timed
@@ -94,24 +117,100 @@ class Line:
             return True
         return self.value >= self.bar if self.at_least else self.value <= self.bar
 
-    def cells(self) -> tuple[str, ...]:
-        """Return the line as the cells of a table."""
-        measured = (
-            f"{self.value:,.2f} {self.unit}" if self.value < 1_000 else f"{self.value:,.0f} {self.unit}"
-        )
+    @property
+    def spread(self) -> str:
+        """The least and the most of the rounds; nothing for a count, which is the same every time."""
+        if not isinstance(self.value, Spread):
+            return ""
+        return f"{number(self.value.low)} to {number(self.value.high)}"
+
+    @property
+    def measured(self) -> str:
+        return f"{number(self.value)} {self.unit}"
+
+    @property
+    def asked(self) -> str:
+        """The bar in words."""
         if self.bar is None:
-            return self.what, measured, "", "", self.note
-        sign = "at least" if self.at_least else "at most"
-        verdict = "[green]holds" if self.holds else "[red]FAILS"
-        return self.what, measured, f"{sign} {self.bar:g} {self.unit}", verdict, self.note
+            return ""
+        return f"{'at least' if self.at_least else 'at most'} {self.bar:g} {self.unit}"
 
 
-def show(title: str, lines: list[Line]) -> bool:
-    """Print the lines as a table and return whether every bar holds."""
+def number(value: float) -> str:
+    """Print a number with as many digits as mean something."""
+    return f"{value:,.2f}" if value < 1_000 else f"{value:,.0f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Curves by name, as pairs of numbers; both axes are logarithmic if ``log``."""
+
+    title: str
+    across: str
+    up: str
+    curves: dict[str, list[tuple[float, float]]]
+    log: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What one table of the report shows.
+
+    The lines of ``claims`` compare with what a paper reports: they agree or differ, and are no bars.
+    ``skipped`` says why there are none.
+    """
+
+    title: str
+    lines: Sequence[Line] = ()
+    plots: Sequence[Plot] = ()
+    remarks: str = ""
+    claims: bool = False
+    skipped: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.claims or all(line.holds for line in self.lines)
+
+    def verdict(self, line: Line) -> str:
+        """Say in a word whether a line keeps its bar."""
+        if line.bar is None:
+            return ""
+        if self.claims:
+            return "agrees" if line.holds else "differs"
+        return "holds" if line.holds else "FAILS"
+
+
+@dataclass(slots=True)
+class Shown:
+    """All sections that this process has shown, for the report."""
+
+    sections: list[Section] = field(default_factory=list)
+
+
+SHOWN = Shown()
+
+
+def show(
+    title: str,
+    lines: Sequence[Line],
+    *,
+    plots: Sequence[Plot] = (),
+    remarks: str = "",
+    claims: bool = False,
+) -> bool:
+    """Print the lines as a table, keep them for the report, and return whether every bar holds."""
+    section = Section(title, lines, plots, remarks, claims)
+    SHOWN.sections.append(section)
     table = Table(title=title)
-    for column in ("what", "measured", "bar", "", "note"):
+    for column in ("what", "measured", "rounds", "bar", "", "note"):
         table.add_column(column)
+    colours = {"holds": "[green]", "FAILS": "[red]", "agrees": "[green]", "differs": "[yellow]", "": ""}
     for line in lines:
-        table.add_row(*line.cells())
-    Console(width=200).print(table)
-    return all(line.holds for line in lines)
+        verdict = section.verdict(line)
+        coloured = f"{colours[verdict]}{verdict}"
+        table.add_row(line.what, line.measured, line.spread, line.asked, coloured, line.note)
+    console = Console(width=200)
+    console.print(table)
+    if remarks:
+        console.print(remarks, markup=False)
+    return section.holds

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 import fyke
 from bench import robust_shapes
 from bench.foundation import stream
-from bench.measure import Measured, Variant, in_turn, run
-from bench.report import Line, keep_memory, show
+from bench.measure import Measured, Variant, in_turn, over, run
+from bench.report import Line, Plot, keep_memory, show
 from bench.robust_shapes import Shape
 
 LETTERS = "ABCDEFGHIJ"
@@ -69,17 +70,34 @@ def against_permutations(
     return Line(what, instances / one.count("runs_created"), bar, "x", note, at_least=True)
 
 
-def permutations() -> list[Line]:
+def permutations(most: int = 6) -> list[Line]:
     """Vary the variables of a set from 1 to 6: exclusive types, then all of one type."""
     exclusive = stream(2_000, keys=4, types=8)
     alike = stream(1_500, keys=4, types=8)
     lines = []
-    for n in range(1, 7):
+    for n in range(1, most + 1):
         # Each start is that of (n - 1)! sequences; half of that, as some end early.
         bar = math.factorial(n - 1) / 2
         lines.append(against_permutations("exclusive", LETTERS[:n], exclusive, 160, bar))
-    lines += [against_permutations("one type", "A" * n, alike, 160) for n in range(1, 7)]
+    lines += [against_permutations("one type", "A" * n, alike, 160) for n in range(1, most + 1)]
     return lines
+
+
+def scaling() -> list[Line]:
+    """Double the stream, then the window, of a set of exclusive types."""
+    streams = {"once": stream(40_000, keys=4, types=8), "twice": stream(80_000, keys=4, types=8)}
+    found = []
+    for what, variants in {
+        "twice the events": {name: (events, 160) for name, events in streams.items()},
+        "twice the window": {"once": (streams["once"], 160), "twice": (streams["once"], 320)},
+    }.items():
+        both = {
+            name: Variant(events, set_query("ABC", window), "t", "kind", PLAIN, limits=LIMITS)
+            for name, (events, window) in variants.items()
+        }
+        best = in_turn(3, both)
+        found.append(Line(f"set of three, {what}: time", over(best["twice"], best["once"]), None, "x"))
+    return found
 
 
 # --- 5.4.2: filter, partition, candidate windows -------------------------------------------
@@ -108,7 +126,7 @@ def two_phase(form: str, variables: int, events: pa.Table) -> Line:
     note = f"{factors}; {_avoided(full)}, {full.rows:,} matches, runs created {_runs(best)}"
     return Line(
         f"two-phase, {form}, {variables} variables: time plain / all",
-        plain.seconds / full.seconds,
+        over(plain, full),
         None,
         "x",
         note,
@@ -124,24 +142,28 @@ def _runs(best: dict[str, Measured]) -> str:
     return ", ".join(f"{each.count('runs_created'):,.0f}" for each in best.values())
 
 
-def both_phases() -> list[Line]:
+def both_phases(variables: Sequence[int] = range(1, 11)) -> list[Line]:
     """Vary the variables of a sequence and of a set from 1 to 10."""
     events = stream(60_000, keys=20, types=14)
-    return [two_phase(form, n, events) for form in ("P_seq", "P_set") for n in range(1, 11)]
+    return [two_phase(form, n, events) for form in ("P_seq", "P_set") for n in variables]
 
 
 # --- 6.5: robust matching ------------------------------------------------------------------
 
 
-def robust(shape: Shape) -> list[Line]:
+def robust(shape: Shape, times: int = 3) -> list[Line]:
     """Compare robust matching by backtracking with all matches and post-processing, and with greedy."""
     events = robust_shapes.ticks(shape.rows, "VW" if shape.name == "P_4" else "V")
     query = shape.query("robust_skip_till_next_match")
     greedy_query = shape.query("greedy_skip_till_next_match")
     post = fyke.Techniques(robust="post_processing")
-    found, tracked = run(Variant(events, query, "t", "kind", limits=LIMITS))
-    _, processed = run(Variant(events, query, "t", "kind", post, limits=LIMITS))
-    greedy_found, greedy = run(Variant(events, greedy_query, "t", "kind", limits=LIMITS))
+    variants = {
+        "tracked": Variant(events, query, "t", "kind", limits=LIMITS),
+        "processed": Variant(events, query, "t", "kind", post, limits=LIMITS),
+        "greedy": Variant(events, greedy_query, "t", "kind", limits=LIMITS),
+    }
+    found, greedy_found = run(variants["tracked"])[0], run(variants["greedy"])[0]
+    tracked, processed, greedy = in_turn(times, variants).values()
     assert tracked.rows == processed.rows, f"{shape.name}: {tracked.rows} and {processed.rows} matches"
     every, few = processed.count("intermediate_matches"), tracked.count("intermediate_matches")
     missed = len(_bound(found) - _bound(greedy_found)) / max(1, found.num_rows)
@@ -156,12 +178,13 @@ def robust(shape: Shape) -> list[Line]:
         ),
         Line(
             f"robust, {shape.name}: time, post-processing / backtracking",
-            processed.seconds / tracked.seconds,
+            over(processed, tracked),
             None,
             "x",
             f"{processed.seconds * 1e3:,.0f} ms beside {tracked.seconds * 1e3:,.0f} ms; "
-            f"greedy takes {greedy.seconds * 1e3:,.0f} ms and misses {missed:.0%} of the matches",
+            f"greedy takes {greedy.seconds * 1e3:,.0f} ms",
         ),
+        Line(f"robust, {shape.name}: matches missed by greedy", 100 * missed, None, "%"),
     ]
 
 
@@ -172,10 +195,23 @@ def _bound(matches: pa.Table) -> set[str]:
     return {repr(row) for row in zip(*columns, strict=True)}
 
 
-def main() -> bool:
+def main(*, quick: bool = False) -> bool:
     """Run the benchmark; return whether every bar holds."""
     pa.set_cpu_count(1)
     keep_memory()
-    lines = permutations() + both_phases()
-    lines += [line for shape in robust_shapes.shapes() for line in robust(shape)]
-    return show("sets", lines)
+    counted, phases = permutations(5 if quick else 6), both_phases((1, 4, 7) if quick else range(1, 11))
+    noisy = [line for shape in robust_shapes.shapes() for line in robust(shape, 1 if quick else 3)]
+    plots = [
+        _plot("Sets and their permutations", "times as many instances", counted),
+        _plot("Filter, partition and candidate windows", "times as fast", phases),
+    ]
+    return show("sets", counted + scaling() + phases + noisy, plots=plots)
+
+
+def _plot(title: str, up: str, lines: Sequence[Line]) -> Plot:
+    """Return the lines by their number of variables, a curve for each form of pattern."""
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for line in lines:
+        _, form, count, *_ = re.split(r", | variables", line.what)
+        curves.setdefault(form, []).append((float(count), line.value))
+    return Plot(title, "variables", up, curves)

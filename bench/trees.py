@@ -24,15 +24,15 @@ import fyke
 from bench.automaton import NEXT_MATCH, template
 from bench.lazy import skewed as lazy_skewed
 from bench.lazy import skewed_scenarios
-from bench.report import Line, interleaved, keep_memory, show
+from bench.report import Line, Plot, Spread, interleaved, keep_memory, show
 from bench.tree_workloads import Workload, changing, query, rare_last, skewed, stream
 from fyke import Techniques
 from fyke.datasets import stocks
 from fyke.plan.tree_shape import left_deep
 
-ROWS = 100_000
+ROWS, ROUNDS = 100_000, 3
 PICTURE = Path(__file__).parent / "results" / "trees.png"
-WINDOWS = (5, 10, 15, 20, 25, 30, 40, 45, 50)
+WINDOWS, FEWER_WINDOWS = (5, 10, 15, 20, 25, 30, 40, 45, 50), (5, 20, 40, 50)
 LEFT_DEEP = left_deep("abcdef")
 FORCED = ("automaton", "lazy_chain", "lazy_tree", "tree")
 PLAIN: dict[str, Any] = {"candidate_windows": False}  # trees of the thesis do not look ahead
@@ -71,26 +71,30 @@ class Evaluated:
 
 @dataclass
 class Series:
-    """Throughputs, in events a second, of some engines along one axis, with planning and without."""
+    """What some engines take along one axis, round by round."""
 
     title: str
     axis: str
     points: list[Any] = field(default_factory=list)
-    values: dict[str, list[float]] = field(default_factory=dict)
-    unplanned: dict[str, list[float]] = field(default_factory=dict)
+    rounds: dict[str, list[list[Evaluated]]] = field(default_factory=dict)
 
-    def add(self, point: Any, measured: dict[str, Evaluated]) -> None:
+    def add(self, point: Any, measured: dict[str, list[Evaluated]]) -> None:
         self.points.append(point)
         for name, took in measured.items():
-            self.values.setdefault(name, []).append(ROWS / took.whole)
-            self.unplanned.setdefault(name, []).append(ROWS / took.search)
+            self.rounds.setdefault(name, []).append(took)
 
     def behind(self, first: int) -> Series:
         """Return the series from one of its points on."""
-        values, unplanned = (
-            {name: each[first:] for name, each in side.items()} for side in (self.values, self.unplanned)
-        )
-        return Series(self.title, self.axis, self.points[first:], values, unplanned)
+        rounds = {name: each[first:] for name, each in self.rounds.items()}
+        return Series(self.title, self.axis, self.points[first:], rounds)
+
+    @property
+    def values(self) -> dict[str, list[float]]:
+        """Throughputs, in events a second, at best."""
+        return {
+            name: [ROWS / min(took.whole for took in point) for point in points]
+            for name, points in self.rounds.items()
+        }
 
     def print(self) -> None:
         table = Table(title=f"{self.title} (thousand events a second)")
@@ -105,24 +109,33 @@ class Series:
             )
         Console(width=160).print(table)
 
-    def ratio(self, above: str, below: str, *, planned: bool = True) -> float:
-        """Return the geometric mean of how many times faster one engine is than another."""
-        values = self.values if planned else self.unplanned
-        return geometric_mean(x / y for x, y in zip(values[above], values[below], strict=True))
+    def times_as_slow(self, one: str, other: str, *, planned: bool = True) -> Spread:
+        """Return how many times slower one engine is than another: geometric means over the points."""
+
+        def seconds(took: Evaluated) -> float:
+            return took.whole if planned else took.search
+
+        return Spread(
+            geometric_mean(
+                seconds(x[turn]) / seconds(y[turn])
+                for x, y in zip(self.rounds[one], self.rounds[other], strict=True)
+            )
+            for turn in range(ROUNDS)
+        )
 
 
-def evaluate(workload: Workload, engines: dict[str, tuple[str, Techniques]]) -> dict[str, Evaluated]:
-    """Return what each engine takes, the shortest of three; all must count the same matches."""
-    found: dict[str, Evaluated] = {}
+def evaluate(workload: Workload, engines: dict[str, tuple[str, Techniques]]) -> dict[str, list[Evaluated]]:
+    """Return what each engine takes in each round; all must count the same matches."""
+    found: dict[str, list[Evaluated]] = {name: [] for name in engines}
     counts = set()
-    for _ in range(3):
+    for _ in range(ROUNDS):
         for name, (engine, techniques) in engines.items():
             metrics = fyke.Metrics()
             result = runner(workload, engine, techniques, metrics)()
             counts.add(tuple(result.column("n").to_pylist()))
             took = metrics.get()
-            now = Evaluated(took["seconds_search"] + took["seconds_choose"], took["seconds_plan"])
-            found[name] = min(found.get(name, now), now, key=lambda each: each.whole)
+            search = took["seconds_search"] + took["seconds_choose"]
+            found[name].append(Evaluated(search, took["seconds_plan"]))
     assert len(counts) == 1, (workload.name, counts)
     return found
 
@@ -149,57 +162,57 @@ def runner(
 # --- the chapter ------------------------------------------------------------------------------------
 
 
-def frequencies() -> Iterator[Series]:
+def frequencies(*, quick: bool) -> Iterator[Series]:
     """6.2: two types, at the beginning, in the middle or at the end, are more frequent."""
     for number in (5, 6):
         for part in ("first", "middle", "last"):
             series = Series(f"query {number}, window 20, {part} events frequent", "times as frequent")
-            for frequency in (1, 2, 4, 8, 16):
+            for frequency in (1, 4, 16) if quick else (1, 2, 4, 8, 16):
                 workload = Workload("", query(number, 20), skewed(ROWS, part, frequency))
                 series.add(frequency, evaluate(workload, ENGINES))
             yield series
 
 
-def structures() -> Iterator[Series]:
+def structures(*, quick: bool) -> Iterator[Series]:
     """6.3: all conditions with the first, the fourth or the last event."""
-    for window in (20, 40):
+    for window in (20,) if quick else (20, 40):
         series = Series(f"structure of the query, window {window}", "query")
         for number in (7, 8, 9):
             series.add(number, evaluate(Workload("", query(number, window), stream(ROWS)), ENGINES))
         yield series
 
 
-def windows() -> Iterator[Series]:
+def windows(*, quick: bool) -> Iterator[Series]:
     """6.4 and 6.6: longer windows, over random data and over data that changes every 5,000 events."""
     for kind, events in (("random", stream(ROWS)), ("changing", changing(ROWS))):
         for number in (10, 11):
             series = Series(f"query {number}, {kind} data", "window")
-            for window in WINDOWS:
+            for window in FEWER_WINDOWS if quick else WINDOWS:
                 series.add(window, evaluate(Workload("", query(number, window), events), ENGINES))
             yield series
 
 
-def beyond() -> Iterator[Series]:
+def beyond(*, quick: bool) -> Iterator[Series]:
     """Windows longer than in the thesis, which hold so much that planning costs little beside it."""
     engines = {name: ENGINES[name] for name in ("left-deep pull", "adaptive pull")}
     events = changing(ROWS)
     for number in (10, 11):
         series = Series(f"query {number}, changing data, longer windows", "window")
-        for window in (60, 70, 80):
+        for window in (60,) if quick else (60, 70, 80):
             series.add(window, evaluate(Workload("", query(number, window), events), engines))
         yield series
 
 
-def groups() -> Iterator[Series]:
+def groups(*, quick: bool) -> Iterator[Series]:
     """6.5: one and two groups."""
     for number in (12, 13):
         series = Series(f"query {number}, groups", "window")
-        for window in (10, 20, 30, 40):
+        for window in (10, 30) if quick else (10, 20, 30, 40):
             series.add(window, evaluate(Workload("", query(number, window), stream(ROWS)), ENGINES))
         yield series
 
 
-def passing_down() -> Iterator[Series]:
+def passing_down(*, quick: bool) -> Iterator[Series]:
     """6.7: the rarer the triggering event, the better it is to pass its conditions down."""
     engines = {
         "automaton": ENGINES["automaton"],
@@ -211,7 +224,7 @@ def passing_down() -> Iterator[Series]:
     }
     for number in (14, 15):
         series = Series(f"query {number}, window 50, pass-down", "events per trigger")
-        for gap in (6, 25, 100, 400, 1600):
+        for gap in (6, 100, 1600) if quick else (6, 25, 100, 400, 1600):
             events = rare_last(ROWS, 1 / gap)
             series.add(gap, evaluate(Workload("", query(number, 50), events), engines))
         yield series
@@ -246,9 +259,9 @@ def verdicts(found: dict[str, list[Series]]) -> list[Line]:
     lines = []
 
     def claim(what: str, series: Series, better: str, worse: str) -> None:
-        ratio, alone = (series.ratio(better, worse, planned=planned) for planned in (True, False))
-        note = f"{better} {ratio:.2f} times as fast as {worse}, {alone:.2f} without planning"
-        lines.append(Line(what, 1 / ratio, 1.0, "x", note))
+        slower, alone = (series.times_as_slow(better, worse, planned=each) for each in (True, False))
+        note = f"{better} {1 / slower:.2f} times as fast as {worse}, {1 / alone:.2f} without planning"
+        lines.append(Line(what, slower, 1.0, "x", note))
 
     by_title = {series.title: series for group in found.values() for series in group}
     for series in found["frequencies"]:
@@ -257,7 +270,7 @@ def verdicts(found: dict[str, list[Series]]) -> list[Line]:
         claim(f"6.3 {series.title}: trees", series, "adaptive pull", "automaton")
         claim(f"6.3 {series.title}: shape", series, "adaptive pull", "left-deep pull")
     for series in found["windows"]:
-        longer = series.behind(WINDOWS.index(40))
+        longer = series.behind(series.points.index(40))
         claim(f"6.4, 6.6 {series.title}: trees", series, "adaptive pull", "automaton")
         claim(f"6.4, 6.6 {series.title}: shape", series, "adaptive pull", "left-deep pull")
         claim(
@@ -269,7 +282,8 @@ def verdicts(found: dict[str, list[Series]]) -> list[Line]:
         claim(f"6.5 {series.title}: trees", series, "adaptive pull", "automaton")
         claim(f"6.5 {series.title}: pull", series, "left-deep pull", "left-deep push")
     for number in (14, 15):
-        rare = by_title[f"query {number}, window 50, pass-down"].behind(2)
+        whole = by_title[f"query {number}, window 50, pass-down"]
+        rare = whole.behind(whole.points.index(100))
         claim(f"6.7 {rare.title}, rare triggers", rare, "left-deep pass-down", "left-deep pull")
     return lines
 
@@ -324,7 +338,7 @@ def workloads() -> Iterator[Workload]:
     yield Workload("[L] iteration", f"{text} RETURN count(*) AS n", events)
 
 
-def measure_auto() -> list[Line]:
+def measure_auto(times: int) -> list[Line]:
     """Return how much slower ``auto`` is than the best engine by force."""
     lines = []
     for workload in workloads():
@@ -336,27 +350,34 @@ def measure_auto() -> list[Line]:
             except fyke.FykeError:
                 continue  # not every engine evaluates every strategy
             works[engine] = run
-        timed = interleaved(7, works, seconds=0.5)
+        timed = interleaved(times, works, seconds=0.5)
         best = min((engine for engine in works if engine != "auto"), key=timed.best)
         shown = ", ".join(f"{engine} {1000 * timed.best(engine):.1f}" for engine in works)
         lines.append(Line(workload.name, timed.ratio("auto", best), 1.5, "x", f"{shown} ms"))
     return lines
 
 
-def main() -> bool:
+def main(*, quick: bool = False) -> bool:
     """Run the chapter and the report on ``auto``; return whether ``auto`` keeps its bar.
 
     It reports which of the chapter's claims hold.  They are no bars of this program.
     """
     keep_memory()
-    found = {part.__name__: list(part()) for part in PARTS}
+    found = {part.__name__: list(part(quick=quick)) for part in PARTS}
     every = [series for group in found.values() for series in group]
     for series in every:
         series.print()
     plot(every, PICTURE)
-    Console().print(f"The plots are in {PICTURE.relative_to(Path.cwd())}", markup=False)
+    Console().print(f"The plots are in {PICTURE}", markup=False)
     events = changing(ROWS)
-    counted = [line for number in (10, 11) for window in (40, 50) for line in work(number, window, events)]
-    show("[T] chapter 6: whether engines rank as they do there", [*verdicts(found), *counted])
-    Console(width=110).print(REASONS, markup=False)
-    return show("auto against the best forced engine", measure_auto())
+    numbers, longer = (10, 11), (40,) if quick else (40, 50)
+    counted = [line for number in numbers for window in longer for line in work(number, window, events)]
+    title = "[T] chapter 6: whether engines rank as they do there"
+    curves = [_curves(series) for series in every]
+    show(title, [*verdicts(found), *counted], plots=curves, remarks=REASONS, claims=True)
+    return show("auto against the best forced engine", measure_auto(3 if quick else 7))
+
+
+def _curves(series: Series) -> Plot:
+    curves = {name: list(zip(series.points, each, strict=True)) for name, each in series.values.items()}
+    return Plot(series.title, series.axis, "events a second", curves)

@@ -31,6 +31,8 @@ def options(description: str | None) -> argparse.Namespace:
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between two of them")
     parser.add_argument("--kafka", help="send them through this broker, as localhost:9092")
     parser.add_argument("--topic", default="events")
+    parser.add_argument("--packages", default=_KAFKA, help="Spark's Kafka connector, as Maven knows it")
+    parser.add_argument("--jars", help="its jars, separated by commas, where they are here already")
     return parser.parse_args()
 
 
@@ -38,8 +40,10 @@ def session(name: str, chosen: argparse.Namespace) -> SparkSession:
     """Return a Spark session for a small machine, with the Kafka connector if it is needed."""
     builder = SparkSession.builder.master("local[*]").appName(name)
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.ui.enabled", "false")
-    if chosen.kafka:
-        builder = builder.config("spark.jars.packages", _KAFKA)
+    if chosen.kafka and chosen.jars:
+        builder = builder.config("spark.jars", chosen.jars)
+    elif chosen.kafka:
+        builder = builder.config("spark.jars.packages", chosen.packages)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
@@ -53,6 +57,7 @@ class Feed:
         self.folder = Path(tempfile.mkdtemp(prefix="live-"))
         (self.folder / "in").mkdir()
         self.schema = from_arrow_schema(table.schema)
+        self.begun = threading.Event()
 
     def events(self) -> DataFrame:
         """Return the stream."""
@@ -89,6 +94,7 @@ class Feed:
                 path = self.folder / f"{number:04}.parquet"
                 pq.write_table(part, path)
                 path.rename(self.folder / "in" / path.name)  # a file appears whole
+            self.begun.set()
             time.sleep(self.chosen.pause)
 
     def show(self, matches: DataFrame, line: str) -> StreamingQuery:
@@ -103,7 +109,9 @@ class Feed:
 
     def run(self, matches: DataFrame, line: str) -> None:
         """Send everything, print what is found, and say at the end what was counted."""
-        query, sender = self.show(matches, line), self.start()
+        sender = self.start()
+        self.begun.wait()  # the first message makes the topic
+        query = self.show(matches, line)
         sender.join()
         query.processAllAvailable()
         seen = fyke.progress(query)

@@ -31,19 +31,29 @@ from fyke.api import (
 from fyke.call.metrics import Metrics
 from fyke.call.null_comparisons import NullComparisonWarning
 from fyke.call.program import Program, program
+from fyke.call.rule_results import RuleResults
+from fyke.call.rules import Rules, rules
+from fyke.call.sql import register, sql
 from fyke.call.warn_user import (
     MissingTypeWarning,
+    NoMatchWarning,
     RejectedRowsWarning,
     SlowStreamWarning,
     TiedEventsWarning,
 )
+from fyke.diagnosis.report import WhyNot
+from fyke.diagnosis.why_not import why_not
 from fyke.engine.warm_up import warm_up
 from fyke.errors import FykeError
 from fyke.language import builder as pattern
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
+from fyke.language.row_patterns import RowPatternQuery
 from fyke.language.text import parse
 from fyke.limits import Limits
+from fyke.pictures.draw import draw, timeline
+from fyke.pictures.interactive import TimelinePage
+from fyke.pictures.picture import Picture
 from fyke.plan.statistics import Statistics
 from fyke.spark.session import prefer_own_interpreter
 from fyke.spark.stream.progress import progress, watch
@@ -57,15 +67,23 @@ __all__ = [
     "Matcher",
     "Metrics",
     "MissingTypeWarning",
+    "NoMatchWarning",
     "NullComparisonWarning",
+    "Picture",
     "Program",
     "Query",
     "RejectedRowsWarning",
     "RelationalQuery",
+    "RowPatternQuery",
+    "RuleResults",
+    "Rules",
     "SlowStreamWarning",
     "Statistics",
     "Techniques",
     "TiedEventsWarning",
+    "TimelinePage",
+    "WhyNot",
+    "draw",
     "enumerate_matches",
     "explain",
     "flush",
@@ -78,9 +96,14 @@ __all__ = [
     "program",
     "progress",
     "reference",
+    "register",
     "rejected",
+    "rules",
+    "sql",
     "statistics",
+    "timeline",
     "warm_up",
     "watch",
+    "why_not",
 ]
 __version__ = "0.1.0"

@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fyke.call.events import Events, Kind, described, take_events
+from fyke.call.events import Events, Kind, take_events
+from fyke.call.files import described
 from fyke.call.make_call import make_call
 from fyke.call.metrics import Metrics
 from fyke.call.options import check_options, checked_limits, checked_query, named_options
@@ -16,6 +17,7 @@ from fyke.call.pattern import PatternCall
 from fyke.call.source import columns_of, spoken_columns, without_time
 from fyke.engine.output.enumerated import check_compressed, enumerate_batch
 from fyke.errors import InputError
+from fyke.language.row_patterns import RowPatternQuery
 from fyke.language.text import AnyQuery
 from fyke.limits import Limits
 from fyke.logical.schema import make_schema, time_pair
@@ -30,9 +32,9 @@ from fyke.techniques import Techniques
 
 def match(
     events: Events,
-    query: str | AnyQuery,
+    query: str | AnyQuery | RowPatternQuery,
     *,
-    time: str | Sequence[str],
+    time: str | Sequence[str] | None = None,
     type: str | None = None,
     tie_breaker: str | Sequence[str] | None = None,
     output: str = "all",
@@ -49,6 +51,7 @@ def match(
     unique_order: bool = False,
     timeouts: bool = False,
     params: Mapping[str, Any] | None = None,
+    threads: int | None = None,
 ) -> Any:
     """Find the matches of a pattern query, or the result of a relational one.
 
@@ -58,11 +61,12 @@ def match(
         A Spark DataFrame or the name of a view; a table of pyarrow, pandas, polars or anything that speaks
         Arrow, a list of dicts or the path of a file, without a JVM; or a dict ``{type: events}`` of these.
     query
-        The text of a query, in either language, or a :class:`fyke.Query` or
-        :class:`fyke.RelationalQuery`.
+        The text of a query over events, in either language, or of a MATCH_RECOGNIZE clause over rows; or a
+        :class:`fyke.Query`, :class:`fyke.RelationalQuery` or :class:`fyke.RowPatternQuery`.
     time
         The column that says when an event happened: timestamp, date or integer; or a pair
-        ``(start, end)`` for events that last.
+        ``(start, end)`` for events that last.  A MATCH_RECOGNIZE clause says ORDER BY instead, and takes
+        none of the options about events: of those below, ``limits``, ``metrics`` and ``params``.
     type
         The column that holds the event type.  Not needed for a dict, or if the pattern names one type.
     tie_breaker
@@ -106,11 +110,15 @@ def match(
         ``status``, ``"match"`` or ``"timeout"``; steps that did not come are null.
     params
         Values for the parameters of the query, by name: ``a.x > :limit`` with ``params={"limit": 5}``.
+    threads
+        How many threads read a long table; on Spark, tasks do that.  Rows, their order and their identifiers
+        are the same for every number.  None: ``FYKE_THREADS``, or all cores that the process may use.
 
     Returns
     -------
-    A DataFrame (lazy) or a table, of pandas or polars if the events were: one row per match, see the page
-    on results.
+    DataFrame or table
+        One row per match, see the page on results.  A DataFrame is lazy; a table is of pandas or polars if
+        the events were.
 
     Raises
     ------
@@ -136,12 +144,15 @@ def match(
         unique_order=unique_order,
         timeouts=timeouts,
         params=params,
+        threads=threads,
     )
     given = take_events(events)
     return given.returned(make_call(given, options).run(), output)
 
 
-def match_batches(events: Events, query: str | AnyQuery, **options: Any) -> Iterator[pa.RecordBatch]:
+def match_batches(
+    events: Events, query: str | AnyQuery | RowPatternQuery, **options: Any
+) -> Iterator[pa.RecordBatch]:
     """Yield what :func:`match` returns for a table, with the same options, in batches of bounded size.
 
     A lazy engine goes on searching only when a batch has been taken, so a billion matches need no more memory
@@ -159,7 +170,7 @@ def match_batches(events: Events, query: str | AnyQuery, **options: Any) -> Iter
     yield from make_call(given, checked).batches()
 
 
-def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
+def explain(events: Events, query: str | AnyQuery | RowPatternQuery, **options: Any) -> str:
     """Say in words what a query means and how :func:`match`, with the same options, would run it.
 
     Nothing runs.  For a table, the costs are estimated from its first rows; for a DataFrame, only the schema
@@ -170,7 +181,7 @@ def explain(events: Events, query: str | AnyQuery, **options: Any) -> str:
     return make_call(take_events(events), checked).explain()
 
 
-def statistics(events: Events, query: str | AnyQuery, **options: Any) -> Statistics:
+def statistics(events: Events, query: str | AnyQuery | RowPatternQuery, **options: Any) -> Statistics:
     """Return how often the events of a query occur and how often its conditions hold.
 
     They are measured on the earliest 5,000 rows.  For a DataFrame this runs a Spark job, and a second one to
@@ -185,7 +196,7 @@ def statistics(events: Events, query: str | AnyQuery, **options: Any) -> Statist
 class Matcher:
     """:func:`match` with everything but the events; it can be pickled where its options can."""
 
-    query: AnyQuery
+    query: AnyQuery | RowPatternQuery
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, events: Events) -> Any:
@@ -198,7 +209,7 @@ class Matcher:
         return f"{self.query}{options}"
 
 
-def matcher(query: str | AnyQuery, **options: Any) -> Matcher:
+def matcher(query: str | AnyQuery | RowPatternQuery, **options: Any) -> Matcher:
     """Return ``match`` with everything but the events, for ``frame.transform(fyke.matcher(...))``.
 
     It can be pickled, for ``foreachBatch``, jobs and other processes.
@@ -254,7 +265,8 @@ def flush(events: Any, query: str | AnyQuery, *, checkpoint: str, **options: Any
 
     Returns
     -------
-    A batch DataFrame with the columns of the matches.
+    DataFrame
+        A batch, with the columns of the matches.
     """
     checked = named_options(flush.__name__, query, options, "metrics")
     call = make_call(take_events(events), checked)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 import tempfile
 import threading
@@ -28,6 +27,7 @@ from rich.table import Table
 from fyke.api import explain, flush, match
 from fyke.datasets import as_dataframe, food, rfid, stocks
 from fyke.engine.warm_up import warm_up
+from fyke.spark.local import quiet_errors, start_spark
 
 SHOPLIFTING = f"""\
 {rfid.QUERY.rstrip()}
@@ -108,43 +108,6 @@ def _counted(table: pa.Table, key: Sequence[str]) -> Counter[tuple[Any, ...]]:
 
 
 # --- Spark --------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def quiet_errors() -> Iterator[None]:
-    """Send what a starting JVM writes to standard error into a file, and show it only if the start fails."""
-    with tempfile.TemporaryFile() as log:
-        sys.stderr.flush()
-        saved = os.dup(2)
-        os.dup2(log.fileno(), 2)
-        try:
-            yield
-        except BaseException:
-            log.seek(0)
-            os.write(saved, log.read())
-            raise
-        finally:
-            os.dup2(saved, 2)
-            os.close(saved)
-
-
-def start_spark() -> SparkSession:
-    """Start Spark on all cores of this machine."""
-    with quiet_errors():
-        builder = SparkSession.builder.master("local[*]").appName("Fyke demo")
-        settings = {
-            "spark.log.level": "ERROR",
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
-            "spark.sql.session.timeZone": "UTC",
-            "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
-        }
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        spark: SparkSession = builder.getOrCreate()
-        return spark
 
 
 @contextlib.contextmanager
@@ -287,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"Kernels are ready in {seconds:.1f} s. They are compiled once on a machine, and loaded later."
     )
     with progress(console, "starting Spark and its workers"):
-        spark = start_spark()
+        spark = start_spark("Fyke demo")
         match(as_dataframe(spark, rfid.generate(1_000).table), SHOPLIFTING, **COLUMNS).toArrow()
     right = ask(console, spark, shoplifting(chosen.rows, chosen.seed))
     right &= ask(console, spark, contamination(max(1_000, chosen.rows // 10), chosen.seed))

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from fyke.html import code_block
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -54,6 +56,9 @@ class FykeError(Exception):
 
     def _render(self) -> str:
         return f"{self.message}\n{self.remedy}" if self.remedy else self.message
+
+    def _repr_html_(self) -> str:
+        return f"<b>{type(self).__name__}</b>{code_block(str(self))}"
 
     def __reduce__(self) -> tuple[Callable[..., FykeError], tuple[type[FykeError], dict[str, object]]]:
         """Make errors picklable, although their arguments are given by name."""
@@ -208,6 +213,18 @@ class QueryTooLargeError(QueryError):
     """A query text longer or nested deeper than the limit."""
 
 
+class NavigationError(QueryError):
+    """FIRST, LAST, PREV, NEXT, RUNNING or FINAL where a row pattern gives them no meaning."""
+
+
+class MissingDefineError(QueryError):
+    """A row pattern without DEFINE: every row would match it."""
+
+
+class RowsPerMatchError(QueryError):
+    """Rows asked for, or a way on after a match, that a row pattern cannot have."""
+
+
 class OutputNameError(QueryError):
     """Two columns of the result would have one name."""
 
@@ -248,11 +265,23 @@ class OptionError(InputError):
     """An option of the call with a value it does not take."""
 
 
+class RuleError(InputError):
+    """A rule without a name or a text, or two that cannot be told apart."""
+
+
+class SparkError(FykeError):
+    """Spark does not start, or cannot read or write what it was asked to."""
+
+
+class SinkError(FykeError):
+    """A result that cannot be written where it was asked for."""
+
+
 class LimitError(FykeError):
     """A resource limit was exceeded; ``limit`` names it and ``value`` is its setting.
 
-    The process can go on as before.  If a worker of Spark raises it, Spark raises an exception of its own
-    with this text in it, from which :meth:`found_in` recovers the error.
+    The process can go on as before.  If a worker of Spark raises it, the action that asked for rows does,
+    too.  Where only the text of another exception is left of it, :meth:`found_in` recovers the error.
     """
 
     def __init__(self, message: str, *, limit: str, value: float, remedy: str = "") -> None:
@@ -289,6 +318,26 @@ class CountTooLargeError(FykeError):
         super().__init__(
             "there are more than 2^63 - 1 matches, more than count(*) can say",
             remedy="Shorten the window, add conditions, or bound the repetition, as in A{1,20} a[].",
+        )
+
+
+class SkipError(FykeError):
+    """AFTER MATCH SKIP TO a row that a match does not have, or from which the search would not go on."""
+
+    @classmethod
+    def missing(cls, skip: str, partition: str) -> SkipError:
+        """Return the error for a match, in that partition, that has no row to skip to."""
+        return cls(
+            f"AFTER MATCH SKIP {skip} finds no such row in a match {partition}",
+            remedy="Skip to a variable that every match has, or PAST LAST ROW.",
+        )
+
+    @classmethod
+    def stays(cls, skip: str, partition: str) -> SkipError:
+        """Return the error for a match, in that partition, whose first row it is."""
+        return cls(
+            f"AFTER MATCH SKIP {skip} leads back to the first row of a match {partition}",
+            remedy="Skip to a variable that comes later in every match, or TO NEXT ROW.",
         )
 
 

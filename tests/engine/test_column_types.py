@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import fyke
+from fyke import reference
 from fyke.errors import InputError, TypeClashError, UnsupportedQueryError
 
 NOW = datetime.datetime(2026, 1, 31, 12)
@@ -36,6 +37,7 @@ VALUES: dict[str, pa.Array] = {
     "map": pa.array([[("a", 1)]] * 2, pa.map_(pa.string(), pa.int64())),
     "binary": pa.array([b"a", b"b"]),
     "large binary": pa.array([b"a", b"b"], pa.large_binary()),
+    "fixed binary": pa.array([b"a", b"b"], pa.binary(1)),
     "null": pa.nulls(2),
 }
 
@@ -54,6 +56,26 @@ def _match_or_refuse(events: pa.Table, condition: str) -> None:
     with suppress(TypeClashError, UnsupportedQueryError):
         query = f"PATTERN SEQ(A a, B b) WHERE {{ {condition} }} WITHIN 5"
         fyke.match(events, query, time="t", type="kind")
+
+
+@pytest.mark.parametrize("kind", [pa.binary(2), pa.binary(), pa.large_binary()], ids=str)
+def test_bytes_are_compared_across_events(kind: pa.DataType) -> None:
+    texts = [b"ab", b"b\x00", None, b"ab", b"\xff\xff", b"aa"]
+    fixed, other = pa.array(texts, pa.binary(2)), pa.array(texts, kind)
+    events = pa.table({"kind": list("AABBBB"), "t": range(6), "x": fixed, "y": other})
+    for condition, expected in (
+        ("a.x = b.y", [(0, 3)]),
+        ("a.x < b.y", [(0, 4), (1, 4)]),
+        ("coalesce(b.y, a.x) = a.x", [(0, 2), (0, 3), (1, 2)]),
+        ("a.x IN (b.x, b.y) OR b.y = a.y", [(0, 3)]),
+    ):
+        query = f"PATTERN SEQ(A a, B b) WHERE skip_till_any_match {{ {condition} }} "
+        query += "RETURN coalesce(a.x, b.y) AS z, a.t, b.t"
+        found = fyke.match(events, query, time="t", type="kind")
+        assert sorted(zip(found["a_t"].to_pylist(), found["b_t"].to_pylist(), strict=True)) == expected
+        assert found.sort_by("match_id").equals(
+            reference.match(events, query, time="t", type="kind").sort_by("match_id")
+        )
 
 
 def test_dates_in_milliseconds_are_dates() -> None:

@@ -143,9 +143,14 @@ def test_one_meaning_has_one_text() -> None:
     "query, error, message",
     [
         (
-            "PATTERN B+ b[] WHERE { b[2].x > 1 }",
+            "PATTERN B+ b[] WHERE { b[b.len-1001].x > 1 }",
             UnsupportedQueryError,
-            r"b\[2\].x is an element in the midst",
+            r"b\[b.len-1001\].x is more than 1,000 elements before the last",
+        ),
+        (
+            "PATTERN SEQ(A a, B+ b[]) WHERE { corr(a.list, b[2].list) > 0 }",
+            UnsupportedQueryError,
+            "corr takes the first and the last of a group, no other by number",
         ),
         (
             "PATTERN B+ b[] WHERE { median(b[].x) > 1 }",

@@ -180,6 +180,9 @@ RANGES: list[tuple[str, str, str, str, str]] = [
     ("sum(a[..i-1].x) < c.x", "ac", "a", "a", ""),
     ("a[1].x > 1", "a", "", "", ""),
     ("a[a.len].x > 1", "a", "", "", "a"),
+    ("a[a.len-2].x > 1", "a", "", "", "a"),
+    ("a[2].x < c.x", "ac", "", "", "a"),
+    ("a[i].x < b[3].x", "ab", "a", "", "b"),
     ("a[1].x < a[a.len].x", "a", "", "", "a"),
     ("a.len > 2", "a", "", "", "a"),
     ("avg(a[].x) < 5", "a", "", "", "a"),
@@ -189,6 +192,22 @@ RANGES: list[tuple[str, str, str, str, str]] = [
     ("a[i-1].x < b.len", "ab", "a", "a", "b"),
     ("a[i-1].x < a[i].x OR a.len = 1", "a", "a", "a", "a"),
 ]
+
+
+@pytest.mark.parametrize(
+    "text, reached",
+    [
+        ("a[1].x > 1", {}),
+        ("a[2].x < a[3].x", {"a": 3}),
+        ("a[2].x < b[4].x", {"a": 2, "b": 4}),
+        ("a[2].x < b[b.len-1].x", {"a": 2}),
+        ("a[2].x < a[a.len].x", {}),
+        ("a[2].x < a.len", {}),
+    ],
+)
+def test_how_many_elements_are_enough(text: str, reached: dict[str, int]) -> None:
+    form = analysed(f"PATTERN SEQ(A+ a[], B+ b[], C c) WHERE {{ {text} }}").form
+    assert dict(form.alternatives[0].conditions[0].reached) == reached
 
 
 @pytest.mark.parametrize("text, variables, each, lagged, whole", RANGES)

@@ -61,6 +61,16 @@ _QUANTIFIERS: tuple[tuple[int, int | None, bool], ...] = (
 _COMPARISONS = ("<=", "<=", ">=", ">=", "!=", "!=", "<", ">", "=")
 _INTEGERS, _FLOATS, _TEXTS = ("x", "x", "k"), ("v",), ("s",)
 _NUMBERS = (*_INTEGERS, *_FLOATS, "d")
+# Which element of a group, with its distance from the first or from the last.
+_NUMBERED = (
+    (Index.FIRST, 0),
+    (Index.LAST, 0),
+    (Index.FIRST, 1),
+    (Index.LAST, 1),
+    (Index.FIRST, 2),
+    (Index.LAST, 2),
+)
+_ELEMENTS = ((Index.NONE, 0), (Index.EACH, 0), (Index.EACH, 0), (Index.PREVIOUS, 0), *_NUMBERED)
 _AGGREGATES = ("avg", "sum", "min", "max", "count", "first", "last")
 _NUMBER_LITERALS = (0, 1, 2, 3, 0.5, 1.0, 1.5, -1)
 # No standard deviation of the streams' values comes near these, so rounding decides no comparison.
@@ -183,10 +193,8 @@ def _element(draw: st.DrawFn, variable: Declared, attribute: str) -> Expression:
     """An attribute of one event: of the single, or of some element of the group."""
     if not variable.group:
         return Reference(variable.name, (attribute,))
-    index = draw(
-        st.sampled_from((Index.NONE, Index.EACH, Index.EACH, Index.PREVIOUS, Index.FIRST, Index.LAST))
-    )
-    return Reference(variable.name, (attribute,), index)
+    index, offset = draw(st.sampled_from(_ELEMENTS))
+    return Reference(variable.name, (attribute,), index, offset)
 
 
 def _aggregate(draw: st.DrawFn, variable: Declared, attribute: str, functions: Sequence[str]) -> Expression:
@@ -229,7 +237,7 @@ def _computed(draw: st.DrawFn, term: Expression, variables: Sequence[Declared]) 
         # Quotients of decimals of several events are refused, and too large integers beside them.
         paths = {node.path for n in (term, other) for node in walk(n) if isinstance(node, Reference)}
         decimal = ("d",) in paths
-        if decimal and ("x",) in paths:
+        if decimal and {("x",), ("k",)} & paths:
             other = Literal(2)
         return Binary("*" if decimal and kind == "/" else kind, term, other)
     if kind == "negate":
@@ -360,9 +368,9 @@ def _value(draw: st.DrawFn, variable: Declared) -> Expression:
     attribute = draw(st.sampled_from(("x", "v", "s", "f", "k", "d")))
     if not variable.group:
         return Reference(variable.name, (attribute,))
-    kind = draw(st.sampled_from(("first", "last", "length", "aggregate", "aggregate", "aggregate")))
-    if kind in ("first", "last"):
-        return Reference(variable.name, (attribute,), Index.FIRST if kind == "first" else Index.LAST)
+    kind = draw(st.sampled_from(("element", "element", "length", "aggregate", "aggregate", "aggregate")))
+    if kind == "element":
+        return Reference(variable.name, (attribute,), *draw(st.sampled_from(_NUMBERED)))
     if kind == "length":
         return Length(variable.name)
     functions = (
@@ -455,7 +463,7 @@ def features(query: Query) -> Iterator[str]:
         for node in walk(conjunct):
             yield type(node).__name__
             if isinstance(node, Reference):
-                yield f"index {node.index.name}"
+                yield f"index {node.index.name}{' by number' if node.offset else ''}"
                 yield "condition of an absence" if node.variable in absent else "condition"
             if isinstance(node, (Binary, Unary)):
                 yield f"operator {node.operator}"

@@ -53,9 +53,9 @@ class RescaledStream(Stream):
 class MemoryStore:
     """A store in memory that counts the bytes written to it."""
 
-    def __init__(self) -> None:
-        self.value: bytes | None = None
-        self.stored: dict[int, bytes] = {}
+    def __init__(self, value: bytes | None = None, stored: dict[int, bytes] | None = None) -> None:
+        self.value = value
+        self.stored = stored or {}
         self.written = 0
 
     def small(self) -> bytes | None:

@@ -26,6 +26,7 @@ SEEN = {
     *("{1,1}", "{0,1}", "{1,}[]", "{0,}[]", "{2,2}[]", "{2,}[]", "{1,2}[]", "{0,2}[]"),
     *("window units", "window duration", "window events", "no window"),
     *(f"index {name}" for name in ("NONE", "EACH", "PREVIOUS", "FIRST", "LAST", "ALL", "BEFORE")),
+    *("index FIRST by number", "index LAST by number"),
     *(f"function {name}" for name in ("avg", "sum", "min", "max", "count", "stddev", "first", "last")),
     *(
         "Equivalence",

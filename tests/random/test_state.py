@@ -9,16 +9,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 import fyke
-from fyke.engine.state_bytes import decode_state, encode_state
-from fyke.errors import StateError
+from fyke.engine.state_bytes import (
+    checksum_of,
+    decode_state,
+    encode_state,
+    matches_from_message,
+    matches_to_message,
+)
+from fyke.errors import LimitError, StateError
 from fyke.language.ast import Strategy
 from fyke.techniques import Techniques
 from tests.golden.test_golden import CASES, IDS, GoldenCase, check, query_under
-from tests.random.restarts import RescaledStream, RestartedStream, StoredStream
+from tests.random.restarts import MemoryStore, RescaledStream, RestartedStream, StoredStream
 from tests.random.results import difference
 from tests.random.streams import Case, cases
 from tests.random.test_advance import Stream, feed, in_one_batch, splits
@@ -173,15 +179,18 @@ def judge_stores(examples: int, *, derandomize: bool) -> None:
         case, options = data.draw(runs_of())
         case = replace(case, output="all" if case.output == "compressed" else case.output)
         batches, watermarks = data.draw(splits(case))
+        expected = in_one_batch(case, case.table)
         lazy, eager = (
             stream_of(StoredStream, case, options, eager=each, remembers=each) for each in (False, True)
         )
-        for stream in (lazy, eager):
-            feed(case, stream, batches, watermarks)
+        try:
+            for stream in (lazy, eager):
+                feed(case, stream, batches, watermarks)
+        except LimitError:  # an engine that makes more of a pattern without a window than others do
+            reject()
         for early, here in zip(eager.found, lazy.found, strict=True):
             differing = difference(here, early)
             assert differing is None, f"{options}: {differing}"
-        expected = in_one_batch(case, case.table)
         differing = difference(lazy.result(), expected)
         assert differing is None, f"{options}: {differing}"
         assert lazy.store.value is None or case.output == "non_overlap"
@@ -203,17 +212,19 @@ def test_a_state_in_a_store_for_long() -> None:
     judge_stores(2_000, derandomize=False)
 
 
-def test_a_batch_writes_what_it_brings_and_not_what_a_window_holds() -> None:
-    query = fyke.parse("PATTERN SEQ(A a, B b, ~C c) WHERE { [k] AND a.x < b.x } WITHIN 900")
+def judge_written(window: int, step: int, keys: int) -> None:
+    """What batches write after the first windows is bounded by what they bring and by what is alive."""
+    where = "[k] AND a.x < b.x AND c.x = a.x"
+    query = fyke.parse(f"PATTERN SEQ(A a, B b, ~C c) WHERE {{ {where} }} WITHIN {window}")
     rng, rows = np.random.default_rng(1), 100
     stream: StoredStream | None = None
     written, brought, held, runs = [], [], [], []
-    for second in range(0, 2_400, 10):
+    for second in range(0, 11 * window // 10, step):
         batch = pa.table(
             {
                 "kind": rng.choice(["A", "B", "C"], rows, p=[0.1, 0.1, 0.8]),
-                "t": np.sort(rng.integers(second, second + 10, rows)),
-                "k": rng.integers(0, 500, rows),
+                "t": np.sort(rng.integers(second, second + step, rows)),
+                "k": rng.integers(0, keys, rows),
                 "x": rng.integers(0, 10, rows),
             }
         )
@@ -226,9 +237,18 @@ def test_a_batch_writes_what_it_brings_and_not_what_a_window_holds() -> None:
         runs.append(sum(each.integers.nbytes + each.nodes.nbytes for each in stream.state.memory))
     assert stream is not None
     assert max(held) > 50 * max(brought)  # a window holds far more than a batch brings
-    assert sum(written[-100:]) <= 3 * sum(brought[-100:]) + sum(runs[-100:])
-    assert len(stream.store.stored) < 200  # chunks are dropped: those of two windows are there
-    assert sum(found.num_rows for found in stream.found) > 20
+    assert sum(written[-100:]) <= 3 * (sum(brought[-100:]) + sum(runs[-100:]))
+    assert len(stream.store.stored) < 500  # chunks are dropped and merged
+    assert any(found.num_rows for found in stream.found)
+
+
+def test_a_batch_writes_what_it_brings_and_not_what_a_window_holds() -> None:
+    judge_written(900, 10, keys=500)
+
+
+@pytest.mark.long
+def test_a_second_of_a_window_of_an_hour_writes_what_it_brings() -> None:
+    judge_written(3_600, 1, keys=20_000)
 
 
 # --- damage -----------------------------------------------------------------------------------------
@@ -333,3 +353,62 @@ def test_every_changed_byte_is_noticed() -> None:
         changed = data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
         with pytest.raises(StateError):
             decode_state(stream.door, changed, stream.state.rows.schema)
+
+
+def stored_stream() -> tuple[StoredStream, pa.Table]:
+    """Return a stream with several chunks of rows and of matches that wait, and the events still to come."""
+    query = fyke.parse("PATTERN SEQ(A a, B b, ~C c) WHERE skip_till_any_match { [k] } WITHIN 40")
+    table = events_of(3, 90)
+    stream = StoredStream(table.schema, query, "t", engine="automaton")
+    for at in range(0, 60, 10):
+        stream.advance(table.slice(at, 10), at + 5)
+    return stream, table.slice(60)
+
+
+def test_damaged_chunks_are_refused() -> None:
+    stream, rest = stored_stream()
+    kept = dict(stream.store.stored)
+    assert sum(number % 2 for number in kept) >= 2  # of matches, too
+    small = stream.store.small()
+    others = list(kept)
+    drawn = random.Random(7)
+    expected = sorted(replaced(stream, kept, small).advance(rest, None)["match_id"].to_pylist())
+    assert expected
+    refused = 0
+    for turn in range(2_000):
+        number = others[turn % len(others)]
+        broken = dict(kept)
+        broken[number] = damaged(kept[number], [kept[each] for each in others if each != number], drawn)
+        if turn % 7 == 0:
+            del broken[number]
+        if broken == kept:
+            continue
+        with pytest.raises(StateError):
+            replaced(stream, broken, small).advance(rest, None)
+        refused += 1
+    assert refused > 1_900
+
+
+def test_chunks_with_a_fitting_checksum_are_validated() -> None:
+    stream, rest = stored_stream()
+    kept, small = dict(stream.store.stored), stream.store.small()
+    number = next(number for number in kept if number % 2)
+    found = matches_from_message(kept[number][:-16])
+    for wrong in (
+        replace(found, positions=found.positions + 10**6),
+        replace(found, variables=found.variables + 9),
+        replace(found, alternative=found.alternative + 9),
+        replace(found, offsets=found.offsets[::-1].copy()),
+        replace(found, offsets=found.offsets + 1),
+        found.select(np.arange(len(found)) > 0),
+    ):
+        message = matches_to_message(wrong)
+        broken = {**kept, number: message + checksum_of(number.to_bytes(8, "little") + message)}
+        with pytest.raises(StateError):
+            replaced(stream, broken, small).advance(rest, None)
+
+
+def replaced(stream: StoredStream, chunks: dict[int, bytes], small: bytes | None) -> StoredStream:
+    """Return the stream as another process would find it, with these chunks."""
+    store = MemoryStore(small, dict(chunks))
+    return replace(stream, store=store, found=[], known=None)

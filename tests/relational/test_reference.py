@@ -139,6 +139,21 @@ def test_limits_on_what_a_join_or_a_slide_may_cost() -> None:
         assert caught.value.limit == "matches"
 
 
+@pytest.mark.parametrize(
+    "limits",
+    [fyke.Limits(steps=9_000), fyke.Limits(buffer_bytes=200_000), fyke.Limits(seconds=1e-9)],
+    ids=["steps", "buffer_bytes", "seconds"],
+)
+def test_limits_on_the_work_memory_and_time_of_a_join(limits: fyke.Limits, request: Any) -> None:
+    rows = [{"start": 0, "end": 0, "kind": "A", "name": "x", "price": n} for n in range(100)]
+    events = pa.Table.from_pylist(rows, SCHEMA)
+    text = "SELECT a.price AS x FROM [RANGE 1 SEC] A AS a; A AS b"
+    assert fyke.match(events, text, **SECONDS).num_rows == 10_000
+    with pytest.raises(LimitError, match="was exceeded by the pairs of events of the join") as caught:
+        fyke.match(events, text, limits=limits, **SECONDS)
+    assert caught.value.limit == request.node.callspec.id
+
+
 def test_explain_and_matcher() -> None:
     events = SCHEMA.empty_table()
     assert fyke.explain(events, CASES["aggregates of a join"].text, **SECONDS).split("\n")[4:] == [

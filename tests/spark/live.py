@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming import StreamingQuery
+
+_BUSY, _TRIES = "Python worker failed to connect back", 30
 
 
 class Live:
@@ -44,6 +48,31 @@ class Live:
     def written(self, frame: DataFrame, name: str) -> pa.Table:
         """Return what a query has written."""
         return self.spark.read.schema(frame.schema).parquet(str(self.root / name)).toArrow()
+
+
+def finished(start: Callable[[], StreamingQuery]) -> StreamingQuery:
+    """Start a query that ends with what is there, and wait for its end.
+
+    On a very busy machine Spark's worker may not come up in the ten seconds that it is given.  The query is
+    then started again, and goes on from its checkpoint.
+    """
+    for _ in range(_TRIES):
+        query = start()
+        try:
+            query.awaitTermination()
+        except StreamingQueryException as error:
+            if _BUSY not in str(error):
+                raise
+        else:
+            return query
+    raise AssertionError(f"{_BUSY}, {_TRIES} times")
+
+
+def settle(query: StreamingQuery) -> None:
+    """Wait until a query has read all files, and has nothing to do without new ones."""
+    # The first call may return because of a look at the folder that began before the last file came.
+    query.processAllAvailable()
+    query.processAllAvailable()
 
 
 def state_rows(query: StreamingQuery) -> int:

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 SECOND = 1_000_000
 START = 1_772_900_000 * SECOND  # two hours before the clocks of New York change
+
+END = 10**6  # seconds: later than everything
 
 
 def stream(rows: int = 240, seed: int = 5) -> pa.Table:
@@ -38,6 +41,21 @@ def stream(rows: int = 240, seed: int = 5) -> pa.Table:
     twins = table.take(pa.array(random.integers(0, rows, rows // 12)))
     together = pa.concat_tables([table, twins])
     return together.take(pa.array(random.permutation(together.num_rows)))
+
+
+def in_time(table: pa.Table) -> pa.Table:
+    """Return the rows that have a time, in the order of their times."""
+    known = table.filter(pc.is_valid(table["ts"]))
+    return known.take(pc.sort_indices(known, [("ts", "ascending")]))
+
+
+def the_end(table: pa.Table) -> pa.Table:
+    """Return an event of no type, so late that every window has passed."""
+    last = table.slice(0, 1)
+    moment = pa.array([START + END * SECOND], pa.int64()).cast(table.schema.field("ts").type)
+    for name, column in {"ts": moment, "since": moment, "kind": pa.array(["none"])}.items():
+        last = last.set_column(last.schema.get_field_index(name), name, column)
+    return last
 
 
 # Of the two simultaneous Bs the column z, which no query below names, decides which one is read first.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -51,8 +52,8 @@ def make_events(root: Path, files: int = FILES) -> pa.Table:
 def start(root: Path, sink: str) -> subprocess.Popen[bytes]:
     (root / "started").unlink(missing_ok=True)
     command = [sys.executable, "-m", "tests.spark.stream_job", str(root), sink]
-    log = (root / "log").open("ab")
-    return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+    with (root / "log").open("ab") as log:
+        return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
 
 
 def is_in_a_batch(root: Path) -> bool:
@@ -94,9 +95,21 @@ def kill_all(job: subprocess.Popen[bytes]) -> None:
     job.wait()
 
 
+def committed(root: Path) -> list[str]:
+    """Return the identifiers that the sink has committed: what a killed task left there is in no log."""
+    logged = [line for path in (root / "out" / "_spark_metadata").glob("[0-9]*") for line in _lines(path)]
+    paths = {json.loads(line)["path"].removeprefix("file://") for line in logged}
+    tables = [pq.read_table(path, columns=["match_id"]) for path in sorted(paths)]
+    return pa.concat_tables(tables)["match_id"].to_pylist()
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines()[1:]  # behind the version
+
+
 def assert_written_once(root: Path, events: pa.Table) -> None:
     """Compare what the sink has committed with the batch, which never failed; the open end is flushed."""
-    written = pq.read_table(root / "out", columns=["match_id"])["match_id"].to_pylist()
+    written = committed(root)
     assert max(Counter(written).values()) == 1
     batch = fyke.match(events, QUERY, **OPTIONS)
     latest = max(events["ts"].to_pylist())
@@ -110,7 +123,7 @@ def assert_written_once(root: Path, events: pa.Table) -> None:
 def uninterrupted(root: Path) -> list[str]:
     job = start(root, "files")
     assert job.wait(300) == 0, (root / "log").read_text()[-2_000:]
-    return sorted(pq.read_table(root / "out", columns=["match_id"])["match_id"].to_pylist())
+    return sorted(committed(root))
 
 
 def test_the_driver_is_killed(tmp_path: Path) -> None:
@@ -134,8 +147,7 @@ def test_the_driver_is_killed(tmp_path: Path) -> None:
     job = start(root, "files")
     assert job.wait(300) == 0, (root / "log").read_text()[-2_000:]
     assert_written_once(root, events)
-    written = pq.read_table(root / "out", columns=["match_id"])["match_id"].to_pylist()
-    assert sorted(written) == expected
+    assert sorted(committed(root)) == expected
 
 
 def test_workers_are_killed(tmp_path: Path) -> None:
@@ -161,8 +173,7 @@ def test_workers_are_killed(tmp_path: Path) -> None:
     assert job.wait(60) == 0
     assert hits == KILLS
     assert_written_once(root, events)
-    written = pq.read_table(root / "out", columns=["match_id"])["match_id"].to_pylist()
-    assert sorted(written) == expected
+    assert sorted(committed(root)) == expected
 
 
 def test_death_between_the_sink_and_the_commit_repeats_the_batch(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
@@ -24,12 +26,14 @@ def test_a_limit_on_a_worker(spark: SparkSession, metrics: fyke.Metrics | None) 
     result = fyke.match(frame, QUERY, **options, metrics=metrics)
     with pytest.raises(PySparkException) as caught:
         result.collect()
+    assert isinstance(caught.value, LimitError)
     with pytest.raises(LimitError) as on_table:
         fyke.match(EVENTS, QUERY, time="t", type="kind", engine="automaton", limits=limits)
-    assert f"LimitError: {on_table.value}" in str(caught.value)
+    assert str(caught.value) == str(on_table.value)
+    assert pickle.loads(pickle.dumps(caught.value)).__dict__ == on_table.value.__dict__
     again = LimitError.found_in(caught.value)
     assert again is not None
-    assert again.__dict__ == on_table.value.__dict__
+    assert {name: again.__dict__[name] for name in on_table.value.__dict__} == on_table.value.__dict__
     assert again.message == (
         "limit 'matches' of 100 was exceeded in the partition symbol = 'IBM' by the matches of the group a[]"
     )

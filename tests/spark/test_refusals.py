@@ -111,6 +111,6 @@ def test_limits_reached_in_a_worker_are_named(spark: SparkSession) -> None:
     result = fyke.match(frame, query, time="t", type="kind", limits=fyke.Limits(matches=1_000))
     with pytest.raises(PySparkException) as caught:
         result.count()
-    assert "fyke.errors.LimitError: limit 'matches' of 1,000 was exceeded" in str(caught.value)
+    assert str(caught.value).startswith("limit 'matches' of 1,000 was exceeded")
     assert "fyke.Limits(matches=...)" in str(caught.value)
     assert fyke.match(frame, "PATTERN SEQ(A a, A b)", time="t", type="kind").count() == 29

@@ -88,6 +88,11 @@ def test_spark_connect() -> None:
             expected = fyke.match(events, query, time_unit="s", **OPTIONS)
             found = fyke.match(frame, query, time_unit="s", **OPTIONS)
             assert rows(found.toArrow()) == rows(expected), query
+        limited = fyke.match(frame, QUERIES[0], limits=fyke.Limits(buffer_bytes=1), **OPTIONS)
+        try:
+            raise AssertionError(limited.collect())
+        except fyke.errors.LimitError as error:
+            assert str(error).startswith("limit 'buffer_bytes' of 1 was exceeded"), str(error)
         print("connected")
         spark.stop()
         """,

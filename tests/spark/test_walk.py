@@ -17,6 +17,7 @@ from fyke.logical.analyse import analyse
 from fyke.logical.schema import make_schema
 from fyke.plan.plan import Plan, make_plan
 from fyke.spark import batch
+from fyke.spark.prepare import sent_columns
 from tests.spark.streams import FIRST_READ, OPTIONS, QUERIES, SIMULTANEOUS, stream
 from tests.spark.tables import assert_same, on_table
 
@@ -49,7 +50,7 @@ def _prepared(events: pa.Table, plan: Plan) -> pa.Table:
         return [_sort_key(row[name]) for name in (*plan.keys, *order)]
 
     kept = [row for row in rows.to_pylist() if all(row[name] is not None for name in plan.keys)]
-    return pa.Table.from_pylist(sorted(kept, key=key), rows.schema).select(plan.prepared_columns)
+    return pa.Table.from_pylist(sorted(kept, key=key), rows.schema).select(sent_columns(plan))
 
 
 def _sort_key(value: Any) -> tuple[Any, ...]:

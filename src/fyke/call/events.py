@@ -6,7 +6,6 @@ their frames can exist only where somebody else has.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from fyke.errors import InputError, listed, shown
+from fyke.call.files import described, first_line, format_of, found_files, from_rows, is_rows, read_files
+from fyke.errors import InputError, shown
 from fyke.plan.outputs import OUTPUTS
 from fyke.spark.session import is_frame, view
 
@@ -28,17 +28,6 @@ _TAKEN = (
     "a Spark DataFrame or the name of a view, a table of pyarrow, pandas, polars or anything with "
     "__arrow_c_stream__, a list of dicts, the path of a file, or a dict of these"
 )
-_FORMATS = {
-    "parquet": "parquet",
-    "pq": "parquet",
-    "csv": "csv",
-    "json": "json",
-    "jsonl": "json",
-    "ndjson": "json",
-    "arrow": "ipc",
-    "feather": "ipc",
-}
-_PACKED = ("gz", "bz2", "zst")
 
 
 class Kind(Enum):
@@ -86,7 +75,7 @@ def take_events(events: Events) -> Given:
     for name, each in events.items():
         if not isinstance(name, str):
             raise InputError(f"the keys of a dict of events are event types, found {shown(name)}")
-        if isinstance(each, Sequence) and not isinstance(each, str) and not _is_rows(each):
+        if isinstance(each, Sequence) and not isinstance(each, str) and not is_rows(each):
             raise InputError(
                 f"a dict of events is {{type: events}}, and {name!r} is {described(each)}",
                 remedy="Make a table of columns with pyarrow.table(columns).",
@@ -132,11 +121,11 @@ def _taken(events: Any) -> tuple[Any, Callable[[pa.Table], Any]]:
             return pa.table(events), _as_it_is
         if hasattr(events, "__arrow_c_array__"):
             return pa.Table.from_batches([pa.record_batch(events)]), _as_it_is
-        if isinstance(events, Sequence) and _is_rows(events):
-            return _from_rows(events), _as_it_is
+        if isinstance(events, Sequence) and is_rows(events):
+            return from_rows(events), _as_it_is
     except (pa.ArrowException, ValueError, TypeError, OSError) as error:
         raise InputError(
-            f"the events, {described(events)}, cannot be made a table: {_first_line(error)}",
+            f"the events, {described(events)}, cannot be made a table: {first_line(error)}",
             remedy="Give each column values of one type and a name of its own.",
         ) from error
     raise _refused(events)
@@ -157,24 +146,14 @@ def _from_pandas(frame: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     return table, lambda result: result.to_pandas()
 
 
-def _is_rows(events: Sequence[Any]) -> bool:
-    return len(events) > 0 and all(isinstance(row, Mapping) for row in events)
-
-
-def _from_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return a table of dicts; one that lacks a key has null there, wherever it stands."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({name: [row.get(name) for row in rows] for name in names})
-
-
 # --- names of files and views -----------------------------------------------------------------
 
 
 def _named(name: str | os.PathLike[str]) -> Any:
-    """Return the events of a file or a folder, or else those of a view of Spark."""
-    if os.path.exists(name):
-        return _read(Path(name))
-    if not isinstance(name, str) or _format(Path(name)) is not None or os.sep in name:
+    """Return the events of files or a folder, or else those of a view of Spark."""
+    if files := found_files(name):
+        return read_files(files)
+    if not isinstance(name, str) or format_of(Path(name)) is not None or os.sep in name:
         raise InputError(f"there is no file {shown(os.fspath(name))}")
     found = view(name)
     if found is None:
@@ -185,55 +164,7 @@ def _named(name: str | os.PathLike[str]) -> Any:
     return found
 
 
-def _read(path: Path) -> pa.Table:
-    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
-    formats = {_format(each) for each in files if each.name[0] not in "._"}
-    known = formats.pop() if len(formats) == 1 else None
-    if known is None:
-        raise InputError(
-            f"Fyke cannot tell what is in {str(path)!r}",
-            remedy=f"It reads files, and folders of files, that end in {listed(_FORMATS)}.",
-        )
-    try:
-        if known == "json" and path.is_file() and (rows := _json_rows(path)) is not None:
-            return _from_rows(rows)
-        return ds.dataset(path, format=known, partitioning="hive").to_table()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r} cannot be read as {known}: {_first_line(error)}") from error
-
-
-def _json_rows(path: Path) -> list[Mapping[str, Any]] | None:
-    """Return the rows of a file that is one list of objects; None if it has an object a line."""
-    with path.open("rb") as file:
-        if not file.read(64).lstrip().startswith(b"["):
-            return None
-    rows = json.loads(path.read_bytes())
-    if not _is_rows(rows):
-        raise ValueError(f"it is {described(rows)}, and no list of objects")
-    return list(rows)
-
-
-def _format(path: Path) -> str | None:
-    """Return the format of a file by how its name ends."""
-    parts = path.name.lower().split(".")[1:]
-    if parts and parts[-1] in _PACKED:
-        parts.pop()
-    return _FORMATS.get(parts[-1]) if parts else None
-
-
 # --- messages -----------------------------------------------------------------------------------
-
-
-def described(events: object) -> str:
-    """Return what something given as events is, for a message."""
-    if isinstance(events, Mapping):
-        kinds = sorted({type(each).__name__ for each in events.values()})
-        return f"a dict of {', '.join(kinds) or 'nothing'}"
-    if isinstance(events, Sequence) and not isinstance(events, (str, bytes)):
-        kinds = sorted({type(each).__name__ for each in events})
-        return f"a {type(events).__name__} of {', '.join(kinds[:3]) or 'nothing'}"
-    library = type(events).__module__.partition(".")[0]
-    return shown(events) if library == "builtins" else f"a {library} {type(events).__name__}"
 
 
 def _refused(events: object) -> InputError:
@@ -245,7 +176,3 @@ def _refused(events: object) -> InputError:
 
 def _is_mixed(events: object) -> bool:
     return isinstance(events, Mapping) and any(map(is_frame, events.values()))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

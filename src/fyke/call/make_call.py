@@ -1,18 +1,19 @@
-"""Events and options to the call that runs them: a pattern or a relational query, here or on Spark."""
+"""Events and options to the call that runs them: patterns, relational queries, clauses, here or on Spark."""
 
 from __future__ import annotations
 
 from fyke.call.events import Given
 from fyke.call.inputs import Streams
 from fyke.call.null_comparisons import warn_of_null_comparisons
-from fyke.call.options import Options
+from fyke.call.options import Options, RowOptions
 from fyke.call.pattern import PatternCall
 from fyke.call.relational import RelationalCall
+from fyke.call.row_patterns import RowPatternCall
 from fyke.call.source import spell_options
 from fyke.language.relational import RelationalQuery
 
 
-def make_call(given: Given, options: Options) -> PatternCall | RelationalCall:
+def make_call(given: Given, options: Options | RowOptions) -> PatternCall | RelationalCall | RowPatternCall:
     """Return the call of a query on given events, checked: nothing has run yet.
 
     Raises
@@ -20,6 +21,8 @@ def make_call(given: Given, options: Options) -> PatternCall | RelationalCall:
     FykeError
         If the events, the options and the query do not fit one another.
     """
+    if isinstance(options, RowOptions):
+        return RowPatternCall(given, options)
     options = spell_options(given, options)
     warn_of_null_comparisons(options.query)
     if isinstance(options.query, RelationalQuery):

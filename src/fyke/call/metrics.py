@@ -9,6 +9,7 @@ from fyke.engine.counters import PEAKS, Counters
 from fyke.engine.measure.clock import Clock
 from fyke.engine.measure.observe_run import RunObserver
 from fyke.errors import InputError, NotRunError, listed
+from fyke.html import html_table, paragraph
 from fyke.plan.missing_types import told_missing
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics
@@ -25,6 +26,8 @@ class Metrics:
     the result.  Of a program, ``queries`` has the metrics of each query by its label, and the counts
     are those of all of them together.
 
+    Examples
+    --------
     >>> print(Metrics())
     Metrics: nothing has run yet
     """
@@ -46,7 +49,20 @@ class Metrics:
         for name, value in values.items():
             lines.append(f"  {name:<{width}}  {f'{value:,}' if isinstance(value, int) else f'{value:.6f}'}")
         lines += [f"  {told_missing({name: hint})}" for name, hint in self.missing_types.items()]
+        if values.get("matches") == 0 and not self.queries:
+            lines.append("  No match: fyke.why_not, called with the same arguments, says why.")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        if not self.filled:
+            return paragraph(repr(self))
+        written = (
+            (name, f"{value:,}" if isinstance(value, int) else f"{value:.6f}")
+            for name, value in self.get().items()
+        )
+        missing = [paragraph(told_missing({name: hint})) for name, hint in self.missing_types.items()]
+        title = f"Metrics of {listed(self.queries)}" if self.queries else "Metrics"
+        return html_table(("count", "value"), written, title) + "".join(missing)
 
     @property
     def filled(self) -> bool:

@@ -9,10 +9,12 @@ from typing import Any
 
 from fyke.call.metrics import Metrics
 from fyke.engine.conditions.user_functions import MAX_ARGUMENTS, compile_external
+from fyke.engine.threads import usual_threads
 from fyke.errors import OptionError, near_misses, shown
-from fyke.language.parameters import bind_parameters
+from fyke.language.parameters import bind_parameters, bind_row_parameters
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
+from fyke.language.row_patterns import RowPatternQuery
 from fyke.language.text import AnyQuery, parse
 from fyke.limits import Limits
 from fyke.logical.schema import tie_breakers, time_pair, touching_before
@@ -48,6 +50,17 @@ class Options:
     complete_windows: bool = False
     unique_order: bool = False
     timeouts: bool = False
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RowOptions:
+    """What a call of a MATCH_RECOGNIZE clause asks for."""
+
+    query: RowPatternQuery
+    limits: Limits
+    metrics: Metrics | None
+    threads: int = 1
 
 
 def check_options(
@@ -70,7 +83,8 @@ def check_options(
     unique_order: bool = False,
     timeouts: bool = False,
     params: Mapping[str, Any] | None = None,
-) -> Options:
+    threads: int | None = None,
+) -> Options | RowOptions:
     """Return the options of a call; columns are looked for once the events are known.
 
     Raises
@@ -89,9 +103,21 @@ def check_options(
     )
     _check_switch("unique_order", unique_order, "columns that the query does not need are not read for order")
     _check_switch("timeouts", timeouts, "attempts that expire are rows too")
+    asked = checked_query(query, bounds)
+    if isinstance(asked, RowPatternQuery):
+        given: dict[str, object] = {
+            "time": time, "type": type, "tie_breaker": tie_breaker, "time_unit": time_unit,
+            "functions": functions, "statistics": statistics, "watermark": watermark, "touching": touching,
+            "output": None if OUTPUTS[output].independent else output,
+            "engine": None if engine == "auto" else engine,
+            "complete_windows": complete_windows or None, "unique_order": unique_order or None,
+            "timeouts": timeouts or None,
+        }  # fmt: skip
+        _refuse_for_rows(given)
+        return RowOptions(bind_row_parameters(asked, params), bounds, metrics, _checked_threads(threads))
     known, arities = _checked_functions(functions)
     return Options(
-        query=bind_parameters(checked_query(query, bounds), params),
+        query=bind_parameters(asked, params),
         time=time_pair(time),
         type_column=type,
         tie_breaker=tie_breakers(tie_breaker),
@@ -109,13 +135,38 @@ def check_options(
         complete_windows=complete_windows,
         unique_order=unique_order,
         timeouts=timeouts,
+        threads=_checked_threads(threads),
     )
+
+
+def _refuse_for_rows(given: Mapping[str, object]) -> None:
+    """Refuse options that have a meaning for queries over events only."""
+    for name, value in given.items():
+        if value is not None:
+            remedy = "ORDER BY says in which order rows come." if name in ("time", "tie_breaker") else ""
+            raise OptionError(
+                f"{name} has a meaning for queries over events, and this is a MATCH_RECOGNIZE clause",
+                remedy=f"Leave {name} out. {remedy}".rstrip(),
+            )
 
 
 NAMES = tuple(inspect.signature(check_options).parameters)[1:]
 
 
-def named_options(caller: str, query: object, options: Mapping[str, Any], *without: str) -> Options:
+def event_options(caller: str, query: object, options: Mapping[str, Any], *without: str) -> Options:
+    """Return what :func:`named_options` returns for a query over events; a clause over rows is refused."""
+    checked = named_options(caller, query, options, *without)
+    if isinstance(checked, RowOptions):
+        raise OptionError(
+            f"{caller} takes queries over events, and this is a MATCH_RECOGNIZE clause",
+            remedy="Run it with fyke.match.",
+        )
+    return checked
+
+
+def named_options(
+    caller: str, query: object, options: Mapping[str, Any], *without: str
+) -> Options | RowOptions:
     """Return the options that were given by name to a function that takes those of ``match``.
 
     ``without``: those that this function does not take.
@@ -135,11 +186,11 @@ def checked_limits(limits: object) -> Limits:
     return given
 
 
-def checked_query(query: object, limits: Limits) -> AnyQuery:
+def checked_query(query: object, limits: Limits) -> AnyQuery | RowPatternQuery:
     """Return a query, parsed if it is a text."""
     if isinstance(query, str):
         return parse(query, limits)
-    if isinstance(query, (Query, RelationalQuery)):
+    if isinstance(query, (Query, RelationalQuery, RowPatternQuery)):
         return query
     raise OptionError(
         f"query must be a text or a fyke.Query, found {query!r:.60}",
@@ -168,6 +219,18 @@ def _check_kind(name: str, value: object, kind: Any, example: str) -> None:
             f"{name} must be a fyke.{name.capitalize()}, found {value!r:.60}",
             remedy=f"Write, for example, {example}.",
         )
+
+
+def _checked_threads(threads: object) -> int:
+    """Return the number of threads of a call; None: as many as the environment allows."""
+    if threads is None:
+        return usual_threads()
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        raise OptionError(
+            f"threads must be a whole number above zero, found {shown(threads)}",
+            remedy="Leave it out to take all cores; threads=1 takes one.",
+        )
+    return threads
 
 
 def _checked_functions(functions: object) -> tuple[Functions, dict[str, int]]:

@@ -14,21 +14,21 @@ from fyke.call.known_queries import KnownQuery, known_query
 from fyke.call.options import Options
 from fyke.call.source import check_values, computed_with, covering_table, in_order, make_source, timed
 from fyke.call.timeouts import with_status, with_timeouts
-from fyke.call.warn_user import SlowStreamWarning, warn_of_ties, warn_of_types, warn_user
+from fyke.call.warn_user import SlowStreamWarning, warn_of_nothing, warn_of_ties, warn_of_types, warn_user
 from fyke.engine.counters import Counters
-from fyke.engine.engine import Engine
-from fyke.engine.input.prepare import prepare
+from fyke.engine.cut import cut_table
 from fyke.engine.measure.clock import Clock
 from fyke.engine.measure.observe_run import RunObserver
 from fyke.engine.measure.sample import measure_table
 from fyke.engine.measure.types_seen import missing_in_table
-from fyke.engine.output.builders import builder_of
-from fyke.engine.read_table import read_table
+from fyke.engine.meter import Budget
+from fyke.engine.read_table import TableReader
+from fyke.engine.threads import Team
 from fyke.errors import OptionError
 from fyke.language.ast import Expression, Strategy
 from fyke.language.query import Query
 from fyke.logical.analyse import analyse
-from fyke.plan.anchors import find_anchors
+from fyke.plan.anchors import Anchors, find_anchors
 from fyke.plan.choose_engine import choose_engine
 from fyke.plan.explain import explain_plan
 from fyke.plan.explain_run import ObservedRun
@@ -43,8 +43,6 @@ from fyke.spark.stream.flush import flush_checkpoint
 from fyke.spark.stream.match import BUCKETS, match_stream
 
 _TASKS = "spark.sql.shuffle.partitions"
-
-_PIECE_MATCHES = 1 << 18
 
 
 class PatternCall:
@@ -85,7 +83,14 @@ class PatternCall:
         if self.streams:
             self._warn_of_idle_tasks()
             return match_stream(self.source.events, plan, self.options.watermark)
-        return match_frame(self.source.events, plan, metrics.observe(plan) if metrics is not None else None)
+        observed = metrics.observe(plan) if metrics is not None else None
+        return match_frame(self.source.events, plan, observed, chooses=self._tasks_choose(plan))
+
+    def _tasks_choose(self, plan: Plan) -> bool:
+        """Say whether each task of Spark chooses its engine; what it returns must not depend on that."""
+        auto = self.options.engine == "auto" and self.options.statistics is None
+        batch = self.source.on_spark and not self.streams
+        return auto and batch and plan.strategy is Strategy.ANY and not plan.result.over_matches
 
     def _warn_of_idle_tasks(self) -> None:
         """Warn if Spark would start many more tasks for each micro-batch than have anything to do."""
@@ -111,20 +116,23 @@ class PatternCall:
         plan = self.plan()
         events, _ = timed(self.source.events, self.source.schema, warn=True)
         plan = covering_table(plan, events)
-        rows = prepare(events, plan, whole_input=True, anchors=find_anchors(plan))
-        warn_of_types(missing_in_table(plan, events, rows))
+        reader = self._reader(plan, events, find_anchors(plan))
+        warn_of_types(missing_in_table(plan, events, reader.cut.played))
+        counters = Counters()
         if plan.result.over_matches:
-            result, counters = read_table(Engine(plan), rows)
-            warn_of_ties(plan, counters)
+            result, counters = reader.result()
             yield from result.to_batches()
-            return
-        engine, builder, counters = Engine(plan), builder_of(plan), Counters()
-        for found in engine.advance_in_chunks(engine.start(rows.schema), rows, None):
-            counters.merge(found.counters)
-            if len(found.matches) or found.graphs:
-                for piece in found.in_pieces(_PIECE_MATCHES):
-                    yield from builder.rows(piece).to_batches()
+        else:
+            yield from reader.batches(counters)
         warn_of_ties(plan, counters)
+
+    def _reader(self, plan: Plan, table: pa.Table, anchors: Anchors | None) -> TableReader:
+        """Return what reads a table, prepared and cut into pieces."""
+        budget = Budget(plan.limits, table.num_rows)
+        team = Team(self.options.threads, budget.stop)
+        cut = cut_table(table, plan, anchors, team)
+        budget.rows = cut.relevant
+        return TableReader(plan, cut, budget, team)
 
     def explain(self) -> str:
         """Say in words what the query means and how it would be run."""
@@ -136,7 +144,9 @@ class PatternCall:
             else None
         )
         by = "Spark" if self.source.on_spark else "Arrow"
-        return explain_plan(plan, rows_by=by, ran=ran, streams=self.streams)
+        return explain_plan(
+            plan, rows_by=by, ran=ran, streams=self.streams, tasks_choose=self._tasks_choose(plan)
+        )
 
     def measure(self) -> Statistics:
         """Return how often events occur and conditions hold in the first rows."""
@@ -221,20 +231,20 @@ class PatternCall:
         clock, metrics, source = Clock(), self.options.metrics, self.source
         table, rejected_rows = timed(source.events, source.schema, warn=metrics is None)
         plan, anchors = covering_table(plan, table), find_anchors(plan)
-        rows = prepare(table, plan, whole_input=True, anchors=anchors)
-        missing = missing_in_table(plan, table, rows)
+        reader = self._reader(plan, table, anchors)
+        missing = missing_in_table(plan, table, reader.cut.played)
         warn_of_types(missing)
         clock.lap("prepare")
-        engine = Engine(plan)
         if metrics is None:
-            result, counters = read_table(engine, rows, clock)
+            result, counters = reader.result()
             warn_of_ties(plan, counters)
+            warn_of_nothing(result.num_rows)
             return result
         seen = RunObserver(plan)
         at_input = anchors is not None and in_order(table, source.schema)
-        result, counters = read_table(engine, rows, clock, None if at_input else seen.look)
+        result, counters = reader.result(clock, None if at_input else seen.look)
         if at_input:
             seen.look_at_input(table)
-        counters.events_filtered = table.num_rows - rows.num_rows
+        counters.events_filtered = table.num_rows - reader.cut.relevant
         metrics.set_counters(source.events.num_rows, rejected_rows, counters, clock, seen, missing)
         return result

@@ -17,7 +17,7 @@ from fyke.call.events import Events, Given, Kind, take_events
 from fyke.call.inputs import Input, Streams
 from fyke.call.make_call import make_call
 from fyke.call.metrics import Metrics
-from fyke.call.options import Options, named_options
+from fyke.call.options import Options, event_options
 from fyke.call.relational import RelationalCall
 from fyke.call.source import columns_of, spell_options
 from fyke.errors import (
@@ -31,11 +31,12 @@ from fyke.errors import (
     listed,
     near_misses,
 )
+from fyke.html import marked_block, paragraph
 from fyke.language.ast import WindowKind, events
 from fyke.language.parameters import bind_together
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery, Stream
-from fyke.language.text import AnyQuery, parse, parse_program
+from fyke.language.text import AnyQuery, parse_event_query, parse_program
 from fyke.limits import Limits
 from fyke.logical.returns import END, START
 from fyke.spark.relational import with_times
@@ -63,7 +64,7 @@ def program(queries: str | Iterable[str | AnyQuery], *, limits: Limits | None = 
     bounds = limits or Limits()
     if isinstance(queries, str):
         return Program(parse_program(queries, bounds))
-    return Program([parse(each, bounds) if isinstance(each, str) else each for each in queries])
+    return Program([parse_event_query(each, bounds) if isinstance(each, str) else each for each in queries])
 
 
 class Program:
@@ -87,12 +88,16 @@ class Program:
         shown = [f"{label} (reads {', '.join(read)})" if read else label for label, read in reads.items()]
         return f"Program of {len(shown)} {'query' if len(shown) == 1 else 'queries'}: {', '.join(shown)}"
 
+    def _repr_html_(self) -> str:
+        words = ("PATTERN", "SELECT", "FROM", "WHERE", "WITHIN", "RETURN")
+        return paragraph(repr(self)) + marked_block(str(self), words)
+
     def inputs(self, label: str) -> tuple[str, ...]:
         """Return the labels of the queries whose results a query reads.
 
         A query that names its own label reads a given stream of that name.
         """
-        named = {name for name, _ in _named_streams(self.queries[label])}
+        named = {name for name, _ in named_streams(self.queries[label])}
         return tuple(each for each in self.queries if each in named and each != label)
 
     def _ordered(self) -> Iterable[str]:
@@ -110,7 +115,7 @@ class Program:
         at = circle.index(first)
         circle = [*circle[at:], *circle[:at], first]
         query = self.queries[first]
-        place = next(place for name, place in _named_streams(query) if name == circle[1])
+        place = next(place for name, place in named_streams(query) if name == circle[1])
         return CycleError(
             "queries wait for one another's results: "
             f"{circle[0]!r} reads {', which reads '.join(map(repr, circle[1:]))}",
@@ -142,7 +147,7 @@ class Program:
         """
         options |= {"time": time, "type": type, "metrics": metrics}
         bound = bind_together(self.queries, options.pop("params", None))
-        checked = {label: named_options("run", query, options) for label, query in bound.items()}
+        checked = {label: event_options("run", query, options) for label, query in bound.items()}
         for name in outputs or ():
             if name not in self.queries:
                 raise OptionError(
@@ -186,6 +191,8 @@ class _Run:
         query, inputs = self.program.queries[label], self.program.inputs(label)
         options = self._with_metrics(label)
         if isinstance(query, RelationalQuery):
+            for each in inputs:
+                self._check_readable(each)
             results = {each: self._input(each, query) for each in inputs}
             # These are for the patterns.
             options = replace(options, output="all", engine="auto", touching=None)
@@ -202,6 +209,15 @@ class _Run:
         if options.time[0] == options.time[1]:
             options = replace(options, touching=None)  # that is for the queries whose events last
         return make_call(replace(self.given, events=self._given_to(query)), options).run()
+
+    def _check_readable(self, label: str) -> None:
+        """Refuse to join or aggregate matches on a stream: Spark would drop some of them as late."""
+        if self.given.kind is Kind.STREAM and isinstance(self.program.queries[label], Query):
+            raise StreamError(
+                f"on a stream the matches of {label!r} cannot be joined or aggregated further: they are "
+                "reported when they are certain, and Spark would take them for late events then",
+                remedy="Write them to a table, and query what comes there as a stream of its own.",
+            )
 
     def _with_metrics(self, label: str) -> Options:
         """Return the options of a query, with metrics of its own if any are wanted and can be had."""
@@ -231,7 +247,7 @@ class _Run:
         """Return the given events; of a dict only the streams named, if the others change nothing."""
         if not isinstance(self.streams.events, Mapping) or _every_event_counts(query):
             return self.streams.events
-        named = dict(reversed(_named_streams(query)))
+        named = dict(reversed(named_streams(query)))
         return {
             name: self.streams.stream(name, place=place, text=query.text).events
             for name, place in named.items()
@@ -239,7 +255,7 @@ class _Run:
 
     def _mixed(self, query: Query, inputs: Sequence[str]) -> dict[str, Any]:
         """Return the results that a query reads and the given events, by type, all with start and end."""
-        streams = _named_streams(query)
+        streams = named_streams(query)
         self.streams.check_named({name: place for name, place in streams if name not in inputs}, query.text)
         found: dict[str, Any] = {}
         for name, place in streams:
@@ -282,7 +298,7 @@ def _with_times(given: Input) -> Any:
 
 
 def _checked_label(query: AnyQuery, labels: Iterable[str]) -> str:
-    _, place = _named_streams(query)[0] if _named_streams(query) else ("", None)
+    _, place = named_streams(query)[0] if named_streams(query) else ("", None)
     if query.label is None:
         raise LabelError(
             "a query of a program needs a label",
@@ -300,7 +316,7 @@ def _checked_label(query: AnyQuery, labels: Iterable[str]) -> str:
     return query.label
 
 
-def _named_streams(query: AnyQuery) -> list[tuple[str, Place | None]]:
+def named_streams(query: AnyQuery) -> list[tuple[str, Place | None]]:
     """Return the streams that a query names, with their places, in the order they are written."""
     if isinstance(query, RelationalQuery):
         return [(stream.name, stream.place) for stream in query.streams]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from fyke.plan.explain_relational import explain_relational
 from fyke.plan.statistics import Statistics
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.relational import run_relational as run_on_frames
+from fyke.spark.stream.checks import with_watermark
 
 Results = Mapping[str, Callable[[Stream], Input]]
 
@@ -50,7 +52,7 @@ class RelationalCall:
         for stream in self.query.streams:
             given = made.get(stream.name)
             self.inputs[stream.alias] = (
-                streams.stream(stream.name, place=stream.place, text=self.query.text)
+                self._timed(streams.stream(stream.name, place=stream.place, text=self.query.text))
                 if given is None
                 else given(stream)
             )
@@ -61,6 +63,21 @@ class RelationalCall:
         check_time_unit(options.time_unit, schemas.values())
         infer = None if self.tables else self._infer
         self.analysed: AnalysedRelational = analyse_relational(self.query, schemas, infer)
+
+    def _timed(self, given: Input) -> Input:
+        """Return given events with the watermark that the call asks for, if it does."""
+        watermark = self.options.watermark
+        if watermark is None:
+            return given
+        if self.tables or not given.events.isStreaming:
+            raise OptionError(
+                "watermark says how late the events of a stream may come, and these events are no stream",
+                remedy="Leave it out.",
+            )
+        end = given.time[1]
+        if not pa.types.is_timestamp(columns_of(given.events)[end]):
+            return given  # refused by name when the query is run
+        return replace(given, events=with_watermark(given.events, end, watermark))
 
     def _infer(self, expression: Expression, _: tuple[str, ...]) -> pa.DataType | None:
         used = [node.variable for node in walk(expression) if isinstance(node, Reference)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 import warnings
 
@@ -20,6 +21,10 @@ class TiedEventsWarning(UserWarning):
 
 class MissingTypeWarning(UserWarning):
     """A query names an event type that no event has."""
+
+
+class NoMatchWarning(UserWarning):
+    """A query that was asked at a prompt has no match; ``fyke.why_not`` says why."""
 
 
 class SlowStreamWarning(UserWarning):
@@ -51,3 +56,14 @@ def warn_of_types(missing: dict[str, str]) -> None:
     """Say which types that a query names no event has, given hints by type."""
     if missing:
         warn_user(told_missing(missing), MissingTypeWarning)
+
+
+def at_prompt() -> bool:
+    """Say whether somebody types: in a notebook, in IPython, or at the prompt of Python."""
+    return hasattr(sys, "ps1") or hasattr(builtins, "__IPYTHON__")
+
+
+def warn_of_nothing(rows: int) -> None:
+    """Say at a prompt where to look if a query has no match; programs know what they do without one."""
+    if rows == 0 and at_prompt():
+        warn_user("no match; fyke.why_not, called with the same arguments, says why", NoMatchWarning)

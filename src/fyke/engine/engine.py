@@ -86,6 +86,7 @@ class Engine:
         *,
         sorted_rows: bool = False,
         clock: Clock | None = None,
+        meter: Meter | None = None,
     ) -> tuple[State, Found]:
         """Read the events of a batch, and those that waited, up to a watermark.
 
@@ -101,9 +102,15 @@ class Engine:
             Whether the rows of the batch are already in processing order within each partition.
         clock
             Measures how long each phase takes.
+        meter
+            Counts what the call costs; one of its own unless other calls share it.
         """
         clock = clock or Clock()
-        feed = self._take_up(state, batch, watermark, sorted_rows, clock)
+        feed = self._take_up(state, batch, watermark, sorted_rows, clock, meter)
+        return self._find(state, feed, clock)
+
+    def _find(self, state: State, feed: Feed, clock: Clock) -> tuple[State, Found]:
+        """Search what was taken up, and choose among the matches."""
         table, counters = feed.ordered.table, feed.counters
         with limits_by_partition(table, self.plan):
             memory = self.searcher.moved(state.memory, feed.places)
@@ -131,6 +138,7 @@ class Engine:
         *,
         sorted_rows: bool = False,
         clock: Clock | None = None,
+        meter: Meter | None = None,
     ) -> Generator[Found, None, State]:
         """Do what :meth:`advance` does, but yield matches in chunks and return the state.
 
@@ -139,10 +147,10 @@ class Engine:
         """
         clock = clock or Clock()
         waits = self.waits and (watermark is not None or len(state.waiting) > 0)
-        feed = None if waits else self._take_up(state, batch, watermark, sorted_rows, clock)
-        chunks = None if feed is None else self.searcher.chunks(feed)
-        if feed is None or chunks is None:
-            after, found = self.advance(state, batch, watermark, sorted_rows=sorted_rows, clock=clock)
+        feed = self._take_up(state, batch, watermark, sorted_rows, clock, meter)
+        chunks = None if waits else self.searcher.chunks(feed)
+        if chunks is None:
+            after, found = self._find(state, feed, clock)
             yield found
             return after
         table, events = feed.ordered.table, feed.ordered.events
@@ -161,12 +169,18 @@ class Engine:
         return self._keep(feed, read_to, state.memory, _Selected(nothing, nothing, nothing, None))
 
     def _take_up(
-        self, state: State, batch: pa.Table, watermark: int | None, sorted_rows: bool, clock: Clock
+        self,
+        state: State,
+        batch: pa.Table,
+        watermark: int | None,
+        sorted_rows: bool,
+        clock: Clock,
+        meter: Meter | None,
     ) -> Feed:
         """Sort the rows of a batch together with those that were kept, and encode them as arrays."""
         counters = Counters()
         clock.restart()
-        meter = Meter(self.plan.limits, state.rows.num_rows + batch.num_rows)
+        meter = meter or Meter(self.plan.limits, state.rows.num_rows + batch.num_rows)
         batch = self._without_late(state, batch, counters)
         rows = pa.concat_tables([state.rows, batch]) if state.rows.num_rows else batch
         ordered = order_rows(rows, self.plan, sorted_rows=sorted_rows and state.rows.num_rows == 0)
@@ -196,7 +210,7 @@ class Engine:
         read_to = feed.segments[:, 2] if reading is None or reading.read_to is None else reading.read_to
         feed.counters.events_read = int((read_to - feed.segments[:, 1]).sum())
         feed.counters.tied_rows, feed.counters.tied_successors = count_ties(
-            feed.ordered, feed.segments[:, 1], read_to, self.successions, apart=self.plan.reads_apart
+            feed.ordered.events, feed.segments[:, 1], read_to, self.successions, apart=self.plan.reads_apart
         )
         return read_to
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from time import monotonic
 
 import numpy as np
 import pyarrow as pa
@@ -85,6 +86,7 @@ class _Join:
 
     def __init__(self, tables: Mapping[str, pa.Table], analysed: AnalysedRelational, limits: Limits) -> None:
         self.analysed, self.limits = analysed, limits
+        self.began, self.tried = monotonic(), 0
         self.numbers = {stream.alias: number for number, stream in enumerate(analysed.streams)}
         self.tables = [tables[stream.alias].combine_chunks() for stream in analysed.streams]
 
@@ -154,7 +156,21 @@ class _Join:
             found.append(pairs.at(np.flatnonzero(self._holds(conditions, pairs))))
             total += len(found[-1])
             self.check_count(total, "the join has")
+            self._check_work(len(old), total * 8 * (number + 3))
         return _concatenated(found, number + 1)
+
+    def _check_work(self, pairs: int, held: int) -> None:
+        """Count pairs that were tried; raise if work, memory or time is more than the limits allow."""
+        self.tried += pairs
+        steps = self.limits.steps_for(sum(table.num_rows for table in self.tables))
+        where, seconds = "by the pairs of events of the join", self.limits.seconds
+        remedy = "Add conditions, above all equalities, or shorten RANGE."
+        if self.tried > steps:
+            raise self.limits.exceeded("steps", where, remedy, steps)
+        if held > self.limits.buffer_bytes:
+            raise self.limits.exceeded("buffer_bytes", where, remedy)
+        if seconds is not None and monotonic() - self.began > seconds:
+            raise self.limits.exceeded("seconds", where, remedy)
 
     def check_count(self, count: int, what: str) -> None:
         """Raise if there are more events than the limit allows."""

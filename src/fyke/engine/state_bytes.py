@@ -17,6 +17,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def encode_state(
 
     Without rows it is the part that every batch changes.  A caller that stores the rows elsewhere must give
     them to :func:`decode_state` in the same order.  Arrays ``beside`` the state are written with it, and
-    :func:`read_beside` reads them.
+    :class:`OpenedState` has them.
     """
     dump = engine.searcher.dump(state.memory)
     arrays: dict[str, Array] = {"read": state.read}
@@ -74,19 +75,56 @@ def encode_state(
     return body + checksum_of(body)
 
 
-def decode_state(engine: Engine, data: bytes, schema: pa.Schema, kept_rows: pa.Table | None = None) -> State:
-    """Return the state that :func:`encode_state` has written for prepared batches with ``schema``.
+@dataclass(frozen=True, slots=True)
+class OpenedState:
+    """The bytes of a state taken apart: as they were written, but not yet validated."""
 
-    ``kept_rows`` are its rows, if they were stored elsewhere.
+    header: dict[str, Any]
+    parts: list[bytes]
+    arrays: dict[str, Array]
+
+    @property
+    def beside(self) -> dict[str, Array]:
+        """The arrays that were written beside the state."""
+        found = {name: array for name, array in self.arrays.items() if name.startswith(_BESIDE)}
+        return {name.removeprefix(_BESIDE): array for name, array in found.items()}
+
+
+def open_state(data: bytes) -> OpenedState:
+    """Take the bytes of a state apart.
+
+    Raises
+    ------
+    StateError
+        If they are not a state, are damaged, or have a newer format.
+    """
+    header, parts = _open(data)
+    arrays = _arrays(header["arrays"], from_message(parts[1], _row_schema(header["arrays"])))
+    return OpenedState(header, parts, arrays)
+
+
+def decode_state(engine: Engine, data: bytes, schema: pa.Schema) -> State:
+    """Return the state that :func:`encode_state` has written for prepared batches with ``schema``.
 
     Raises
     ------
     StateError
         If the bytes are not a state, are damaged, have a newer format, or belong to something else.
     """
-    header, parts = _open(data)
+    return validated_state(engine, open_state(data), schema)
+
+
+def check_whose(opened: OpenedState, plan: Plan, schema: pa.Schema) -> None:
+    """Refuse, with a StateError, a state of another query, output, engine or schema."""
+    _check_identity(opened.header, plan, schema)
+
+
+def validated_state(
+    engine: Engine, opened: OpenedState, schema: pa.Schema, kept_rows: pa.Table | None = None
+) -> State:
+    """Return what :func:`decode_state` does; ``kept_rows`` are its rows, if they were stored elsewhere."""
+    header, parts, arrays = opened.header, opened.parts, dict(opened.arrays)
     _check_identity(header, engine.plan, schema)
-    arrays = _arrays(header["arrays"], from_message(parts[1], _row_schema(header["arrays"])))
     rows = kept_rows
     if rows is None:
         rows = rows_as_given(from_message(parts[0], plain_rows(schema.empty_table()).schema), schema)
@@ -105,19 +143,6 @@ def decode_state(engine: Engine, data: bytes, schema: pa.Schema, kept_rows: pa.T
     memory = engine.searcher.load(Dump(kept, header["notes"]), count)
     ends = _last_ends(parts[2:], engine.plan, schema)
     return State(rows, read, index, memory, waiting, chosen, header["watermark"], ends)
-
-
-def read_beside(data: bytes) -> dict[str, Array]:
-    """Return the arrays that were written beside a state.
-
-    Raises
-    ------
-    StateError
-        If the bytes are not a state, are damaged, or have a newer format.
-    """
-    header, parts = _open(data)
-    arrays = _arrays(header["arrays"], from_message(parts[1], _row_schema(header["arrays"])))
-    return {name.removeprefix(_BESIDE): array for name, array in arrays.items() if name.startswith(_BESIDE)}
 
 
 # --- header ---------------------------------------------------------------------------------------
@@ -264,6 +289,21 @@ def rows_as_given(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
+def matches_to_message(matches: MatchSet) -> bytes:
+    """Return matches as one message."""
+    return to_message(_as_row({field: getattr(matches, field) for field in _MATCHES}))
+
+
+def matches_from_message(part: bytes) -> MatchSet:
+    """Return the matches of a message; what they refer to is not checked.  A StateError if it has none."""
+    kinds = (pa.int64(), pa.from_numpy_dtype(NUMBER), pa.int64(), pa.from_numpy_dtype(NUMBER))
+    fields = [(name, pa.list_(kind)) for name, kind in zip(_MATCHES, kinds, strict=True)]
+    row = from_message(part, pa.schema(fields))
+    if row.num_rows != 1 or any(column.combine_chunks().flatten().null_count for column in row.columns):
+        raise StateError.damaged("a chunk of its matches has another form")
+    return MatchSet(*(column.combine_chunks().flatten().to_numpy().copy() for column in row.columns))
+
+
 def _as_row(arrays: Mapping[str, Array]) -> pa.Table:
     """Return arrays as one row of lists."""
     columns = [
@@ -313,6 +353,12 @@ def _matches(arrays: dict[str, Array], name: str, engine: Engine, rows: int) -> 
     if f"{name}.positions" not in arrays:
         return no_matches()
     found = MatchSet(*(arrays.pop(f"{name}.{field}", np.zeros(0)) for field in _MATCHES))
+    check_matches(found, name, engine, rows)
+    return found
+
+
+def check_matches(found: MatchSet, name: str, engine: Engine, rows: int) -> None:
+    """Refuse matches, with a StateError, that do not fit the query or so many rows."""
     kinds = (np.int64, NUMBER, np.int64, NUMBER)
     fields = (found.positions, found.variables, found.offsets, found.alternative)
     sound = all(a.ndim == 1 and a.dtype == kind for a, kind in zip(fields, kinds, strict=True))
@@ -326,7 +372,6 @@ def _matches(arrays: dict[str, Array], name: str, engine: Engine, rows: int) -> 
     )
     if not sound or any(bool(((a < 0) | (a >= end)).any()) for a, end in limits):
         raise StateError.damaged(f"its {name} matches refer to what is not there")
-    return found
 
 
 def _last_ends(parts: list[bytes], plan: Plan, schema: pa.Schema) -> pa.Table | None:

@@ -1,43 +1,50 @@
-"""A state in a store: rows in chunks that never change, and apart from them the small part that does.
+"""A state in a store: rows and matches in chunks that never change, and the small part that does.
 
-What a batch writes grows with what it brings and what is alive, not with what a window holds.  The rows a
-batch leaves behind become one chunk, which is dropped whole when none of them is needed any more.  Small
-chunks, and those that are mostly dead, become part of a new one now and then.  The small part has all the
-rest: which rows of which chunks are alive, the memory of the searcher, matches that wait.
+What a batch writes grows with what it brings and what is alive, not with what a window holds.  The rows that
+a batch leaves behind become one chunk, and the matches that it leaves waiting another; see
+:mod:`fyke.engine.chunks`.  The small part has all the rest: which rows and matches of which chunks are
+needed, and the memory of the searcher.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from fyke.engine.chunks import Chunks, places_among, same_matches
 from fyke.engine.engine import Engine
 from fyke.engine.found import Found
 from fyke.engine.input.order import times
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.matchset import MatchSet, concat, no_matches
 from fyke.engine.state import State
 from fyke.engine.state_bytes import (
+    check_matches,
+    check_whose,
     checksum_of,
-    decode_state,
     encode_state,
     from_message,
+    matches_from_message,
+    matches_to_message,
+    open_state,
     plain_rows,
-    read_beside,
     rows_as_given,
     to_message,
+    validated_state,
 )
 from fyke.errors import StateError
 
-ROW = "__fyke_row"  # where a row is stored: the number of its chunk, and its place there
+ROW = "__fyke_row"  # the identifier of a row: the number of its first chunk, and its place there
 _PLACES = 32  # bits
 _CHECKSUM = 16
 _NEVER = 2**63 - 1
-_DEAD = 4  # a chunk is rewritten when less than one row in so many is needed
-_CHUNKS = 64  # so many are made one, when there are twice as many
+_PLAIN, _NUMBERED = b"\0", b"\1"  # rows as they came; rows with their identifiers
+_ROWS, _MATCHES = 0, 1  # chunks of rows have even numbers, those of matches odd ones
+_BESIDE = {"numbers", "sizes", "alive", "match_numbers", "match_sizes", "match_alive", "chosen", "following"}
 
 
 class Store(Protocol):
@@ -61,25 +68,27 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A state as it is in a store: the rows of ``state`` stand in the order of their chunks.
+    """A state as it is in a store: its rows and matches stand in the order of their chunks.
 
-    ``numbers`` and ``sizes`` are those of the chunks, ``alive`` says which of their rows are rows of the
-    state; ``token`` changes with every change.
+    The positions of ``stored`` matches are identifiers of rows; ``chosen`` says which of them are chosen and
+    do not wait.  ``following`` is the number of the next batch; ``token`` changes with every change.
     """
 
     state: State
-    numbers: Array
-    sizes: Array
-    alive: Array
-    following: int
-    token: bytes
+    rows: Chunks = field(default_factory=Chunks)
+    matches: Chunks = field(default_factory=Chunks)
+    stored: MatchSet = field(default_factory=no_matches)
+    chosen: Array = field(default_factory=lambda: np.zeros(0, bool))
+    following: int = 0
+    token: bytes = b""
 
 
 class StoredStates:
     """Reads and writes the states of one plan; ``schema`` is that of prepared batches."""
 
     def __init__(self, engine: Engine, schema: pa.Schema) -> None:
-        self.engine, self.schema = engine, schema.append(pa.field(ROW, pa.int64()))
+        self.engine, self._given = engine, schema
+        self.schema = schema.append(pa.field(ROW, pa.int64()))
         self._plain = plain_rows(schema.empty_table()).schema
 
     def load(self, store: Store, known: Held | None = None) -> Held:
@@ -92,39 +101,58 @@ class StoredStates:
         """
         data = store.small()
         if data is None:
-            nothing, none = np.zeros(0, np.int64), np.zeros(0, bool)
-            return Held(self.engine.start(self.schema), nothing, nothing, none, 0, b"")
+            return Held(self.engine.start(self.schema))
         if known is not None and known.token == data[-_CHECKSUM:]:
             return known
-        beside = read_beside(data)
-        if beside.keys() != {"numbers", "sizes", "alive", "following"}:
+        opened = open_state(data)
+        check_whose(opened, self.engine.plan, self.schema)
+        beside = opened.beside
+        if beside.keys() != _BESIDE or beside["following"].shape != (1,):
             raise StateError.damaged("its list of chunks is missing")
-        numbers, sizes, alive = beside["numbers"], beside["sizes"], beside["alive"]
-        rows = self._rows(store, numbers, sizes, alive)
-        state = decode_state(self.engine, data, self.schema, rows)
-        return Held(state, numbers, sizes, alive, int(beside["following"][0]), data[-_CHECKSUM:])
+        in_rows = Chunks(beside["numbers"], beside["sizes"], beside["alive"])
+        in_matches = Chunks(beside["match_numbers"], beside["match_sizes"], beside["match_alive"])
+        in_rows.check()
+        in_matches.check()
+        chunks = store.chunks()
+        rows = self._rows(chunks, in_rows)
+        state = validated_state(self.engine, opened, self.schema, rows)
+        stored = self._matches(chunks, in_matches, rows)
+        state, chosen = _with_matches(state, stored, beside["chosen"])
+        return Held(
+            state, in_rows, in_matches, stored, chosen, int(beside["following"][0]), data[-_CHECKSUM:]
+        )
 
-    def _rows(self, store: Store, numbers: Array, sizes: Array, alive: Array) -> pa.Table:
-        """Return the rows that are alive, chunk after chunk."""
-        stored, tables, begin = store.chunks(), [self.schema.empty_table()], 0
-        if len(alive) != sizes.sum() or alive.dtype != np.bool_:
-            raise StateError.damaged("its chunks are of another size")
-        for number, size in zip(numbers.tolist(), sizes.tolist(), strict=True):
-            data = stored.get(number)
-            if data is None or checksum_of(_signed(number, data[:-_CHECKSUM])) != data[-_CHECKSUM:]:
-                raise StateError.damaged(f"chunk {number} of its rows is missing or changed")
-            table = rows_as_given(from_message(data[:-_CHECKSUM], self._plain), self._given)
-            if table.num_rows != size:
+    def _rows(self, stored: Mapping[int, bytes], chunks: Chunks) -> pa.Table:
+        """Return the rows that are needed, chunk after chunk."""
+        tables, begin = [self.schema.empty_table()], 0
+        for number, size in zip(chunks.numbers.tolist(), chunks.sizes.tolist(), strict=True):
+            data = _opened(stored, number)
+            numbered = data[:1] == _NUMBERED
+            schema = self._plain.append(pa.field(ROW, pa.int64())) if numbered else self._plain
+            table = from_message(data[1:], schema)
+            if table.num_rows != size or (numbered and table.column(ROW).null_count):
                 raise StateError.damaged(f"chunk {number} of its rows has another size")
-            places = (number << _PLACES) + np.arange(size)
-            table = table.append_column(ROW, pa.array(places))
-            tables.append(table.filter(pa.array(alive[begin : begin + size])))
+            if not numbered:
+                places = (number // 2 << _PLACES) + np.arange(size)
+                table = table.append_column(ROW, pa.array(places))
+            table = rows_as_given(table, self.schema)
+            tables.append(table.filter(pa.array(chunks.needed[begin : begin + size])))
             begin += size
         return pa.concat_tables(tables)
 
-    @property
-    def _given(self) -> pa.Schema:
-        return self.schema.remove(self.schema.get_field_index(ROW))
+    def _matches(self, stored: Mapping[int, bytes], chunks: Chunks, rows: pa.Table) -> MatchSet:
+        """Return the matches that are needed, chunk after chunk; they refer to rows by identifier."""
+        found, begin, known = [], 0, rows.column(ROW).to_numpy()
+        for number, size in zip(chunks.numbers.tolist(), chunks.sizes.tolist(), strict=True):
+            matches = matches_from_message(_opened(stored, number))
+            # Those that are not needed any more may refer to rows that are gone.
+            places = np.maximum(places_among(matches.positions, known), 0)
+            check_matches(replace(matches, positions=places), "stored", self.engine, len(known))
+            if len(matches) != size:
+                raise StateError.damaged(f"chunk {number} of its matches has another size")
+            found.append(matches.select(chunks.needed[begin : begin + size]))
+            begin += size
+        return concat(found)
 
     def advance(self, held: Held, batch: pa.Table, watermark: int | None) -> tuple[State, Found]:
         """Do what :meth:`Engine.advance` does, with rows that know where they are stored."""
@@ -134,84 +162,104 @@ class StoredStates:
     def save(self, store: Store, held: Held, after: State) -> tuple[Held, int]:
         """Write what has changed; return what is in the store now, and how many bytes were written."""
         if after.idle:
-            for number in held.numbers.tolist():
+            for number in (*held.rows.numbers.tolist(), *held.matches.numbers.tolist()):
                 store.drop_chunk(number)
             store.set_small(None)
-            nothing, none = np.zeros(0, np.int64), np.zeros(0, bool)
-            fresh = self.engine.start(self.schema)
-            return Held(fresh, nothing, nothing, none, held.following, b""), 0
-        numbers, sizes, alive, rewritten = self._still_alive(held, after)
-        after, new = _in_order(self.engine, after, held.following, rewritten)
-        for number in np.setdiff1d(held.numbers, numbers).tolist():
-            store.drop_chunk(number)
+            return Held(self.engine.start(self.schema), following=held.following), 0
+        in_rows, after, data = self._saved_rows(held, after)
+        in_matches, after, stored, chosen, more = _saved_matches(held, after)
+        for old, new in ((held.rows, in_rows), (held.matches, in_matches)):
+            for number in np.setdiff1d(old.numbers, new.numbers).tolist():
+                store.drop_chunk(number)
         written = 0
-        if new:
-            rows = after.rows.slice(after.rows.num_rows - new).drop_columns([ROW])
-            message = to_message(plain_rows(rows))
-            store.add_chunk(held.following, message + checksum_of(_signed(held.following, message)))
-            written += len(message) + _CHECKSUM
-            numbers, sizes = np.append(numbers, held.following), np.append(sizes, new)
-            alive = np.append(alive, np.ones(new, bool))
+        for kind, message in ((_ROWS, data), (_MATCHES, more)):
+            if message:
+                number = 2 * held.following + kind
+                store.add_chunk(number, message + checksum_of(_signed(number, message)))
+                written += len(message) + _CHECKSUM
         beside = {
-            "numbers": numbers, "sizes": sizes, "alive": alive,
+            "numbers": in_rows.numbers, "sizes": in_rows.sizes, "alive": in_rows.needed,
+            "match_numbers": in_matches.numbers, "match_sizes": in_matches.sizes,
+            "match_alive": in_matches.needed, "chosen": chosen,
             "following": np.array([held.following + 1], np.int64),
         }  # fmt: skip
-        data = encode_state(self.engine, after, with_rows=False, beside=beside)
-        store.set_small(data)
-        now = Held(after, numbers, sizes, alive, held.following + 1, data[-_CHECKSUM:])
-        return now, written + len(data)
+        rest = replace(after, waiting=no_matches(), chosen=no_matches())
+        small = encode_state(self.engine, rest, with_rows=False, beside=beside)
+        store.set_small(small)
+        now = Held(after, in_rows, in_matches, stored, chosen, held.following + 1, small[-_CHECKSUM:])
+        return now, written + len(small)
 
-    def _still_alive(self, held: Held, after: State) -> tuple[Array, Array, Array, Array]:
-        """Return the chunks that stay as they are, which rows of them are needed, and those to rewrite.
+    def _saved_rows(self, held: Held, after: State) -> tuple[Chunks, State, bytes]:
+        """Return the chunks of rows, the state with its rows in their order, and the new chunk, if any."""
+        names = after.rows.column(ROW).to_numpy()
+        known = places_among(names, held.state.rows.column(ROW).to_numpy())
+        chunks, order, new = held.rows.after(known, 2 * held.following + _ROWS)
+        names, fresh = names[order], known[order] < 0
+        numbered = bool((~fresh[len(fresh) - new :]).any())
+        if not numbered:  # then identifiers need not be written
+            names[fresh] = (held.following << _PLACES) + np.arange(new)
+        after = _reordered(self.engine, after, order, names)
+        if not new:
+            return chunks, after, b""
+        rows = after.rows.slice(after.rows.num_rows - new)
+        message = to_message(plain_rows(rows if numbered else rows.drop_columns([ROW])))
+        return chunks, after, (_NUMBERED if numbered else _PLAIN) + message
 
-        Chunks that are mostly dead, and the smallest where there are many, are rewritten as part of the next
-        one.  So each row is written about twice at most, and the list of chunks stays short.
-        """
-        places = after.rows.column(ROW).to_numpy()
-        old = places[places >> _PLACES != held.following]
-        firsts = np.concatenate(([0], np.cumsum(held.sizes)))
-        chunk = np.searchsorted(held.numbers, old >> _PLACES)
-        alive = np.zeros(len(held.alive), bool)
-        alive[firsts[chunk] + (old & (1 << _PLACES) - 1)] = True
-        counts = np.bincount(chunk, minlength=len(held.numbers))
-        rewrite = (counts > 0) & (counts * _DEAD < held.sizes)
-        stay = np.flatnonzero((counts > 0) & ~rewrite)
-        if len(stay) > 2 * _CHUNKS:
-            rewrite[stay[np.argsort(counts[stay], kind="stable")[:_CHUNKS]]] = True
-        kept = (counts > 0) & ~rewrite
-        return (
-            held.numbers[kept], held.sizes[kept], alive[np.repeat(kept, held.sizes)], held.numbers[rewrite]
-        )  # fmt: skip
+
+def _saved_matches(held: Held, after: State) -> tuple[Chunks, State, MatchSet, Array, bytes]:
+    """Return the chunks of matches, the state with its matches in their order, these, and the new chunk."""
+    names = after.rows.column(ROW).to_numpy()
+    matches = concat([after.waiting, after.chosen])
+    chosen = np.arange(len(matches)) >= len(after.waiting)
+    matches = replace(matches, positions=names[matches.positions])
+    known = same_matches(matches, held.stored)
+    chunks, order, new = held.matches.after(known, 2 * held.following + _MATCHES)
+    stored = matches.select(order)
+    after, chosen = _with_matches(after, stored, chosen[order])
+    message = matches_to_message(stored.between(len(stored) - new, len(stored))) if new else b""
+    return chunks, after, stored, chosen, message
+
+
+def _with_matches(state: State, stored: MatchSet, chosen: Array) -> tuple[State, Array]:
+    """Return a state with matches that refer to its rows by identifier."""
+    places = places_among(stored.positions, state.rows.column(ROW).to_numpy())
+    if (places < 0).any() or chosen.shape != (len(stored),) or chosen.dtype != np.bool_:
+        raise StateError.damaged("its matches refer to rows that are not there")
+    placed = replace(stored, positions=places)
+    return replace(state, waiting=placed.select(~chosen), chosen=placed.select(chosen)), chosen
+
+
+def _opened(stored: Mapping[int, bytes], number: int) -> bytes:
+    """Return a chunk whose bytes are as they were written."""
+    data = stored.get(number, b"")
+    if len(data) <= _CHECKSUM or checksum_of(_signed(number, data[:-_CHECKSUM])) != data[-_CHECKSUM:]:
+        raise StateError.damaged(f"chunk {number} is missing or changed")
+    return data[:-_CHECKSUM]
 
 
 def _signed(number: int, message: bytes) -> bytes:
     return number.to_bytes(8, "little") + message
 
 
-def _in_order(engine: Engine, state: State, following: int, rewritten: Array) -> tuple[State, int]:
-    """Return a state with its rows in the order of their chunks, and how many are in the one that follows.
-
-    These are its last rows: new ones, and those of chunks that are rewritten.
-    """
-    stored = state.rows.column(ROW).to_numpy().copy()
-    chunk = stored >> _PLACES
-    new = (chunk == following) | np.isin(chunk, rewritten)
-    order = np.lexsort((stored, new))
-    count = int(new.sum())
-    stored = stored[order]
-    stored[len(stored) - count :] = (following << _PLACES) + np.arange(count)
+def _reordered(engine: Engine, state: State, order: Array, names: Array) -> State:
+    """Return a state with its rows in another order, and with these identifiers."""
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
     rows = state.rows.take(pa.array(order))
     return replace(
         state,
-        rows=rows.set_column(rows.schema.get_field_index(ROW), ROW, pa.array(stored)),
+        rows=rows.set_column(rows.schema.get_field_index(ROW), ROW, pa.array(names)),
         read=state.read[order],
         index=state.index[order],
         memory=engine.searcher.moved(state.memory, places),
         waiting=state.waiting.moved(places),
         chosen=state.chosen.moved(places),
-    ), count
+    )
+
+
+def memory_bytes(engine: Engine, state: State) -> int:
+    """Return the size of what the searcher remembers of partial matches."""
+    return sum(array.nbytes for array in engine.searcher.dump(state.memory).arrays.values())
 
 
 def next_call(engine: Engine, state: State) -> int | None:

@@ -278,6 +278,44 @@ class Star:
     place: Place | None = _place()
 
 
+# --- expressions of row patterns ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """``x``, ``loc.lat`` (``variable`` None: any row of the match), ``A.x``, ``A.*`` (no path: the rows).
+
+    ``variable`` is a pattern variable or a SUBSET name, as :mod:`fyke.language.row_patterns` folds it.
+    """
+
+    path: tuple[str, ...]
+    variable: str | None = None
+    place: Place | None = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Navigation:
+    """``FIRST(A.x, n)``, ``LAST(A.x, n)``, ``PREV(x, n)``, ``NEXT(x, n)``; functions in capitals.
+
+    ``offset`` is what is written or the default: 0 for FIRST and LAST, 1 for PREV and NEXT.  The operand
+    of PREV and NEXT may be a FIRST or LAST, under ``Seen`` or not; no other navigation holds one.
+    """
+
+    function: str
+    operand: Expression
+    offset: int
+    place: Place | None = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """``RUNNING f(...)`` or ``FINAL f(...)``, of a FIRST, a LAST or an aggregate."""
+
+    operand: Expression
+    final: bool
+    place: Place | None = _place()
+
+
 Expression = (
     Literal
     | Duration
@@ -295,6 +333,9 @@ Expression = (
     | Cast
     | Parameter
     | Star
+    | Column
+    | Navigation
+    | Seen
 )
 
 

@@ -2,6 +2,8 @@
 
 The builder makes the same :class:`~fyke.language.query.Query` as the text, by the same rules.
 
+Examples
+--------
 >>> from fyke.language import builder as p
 >>> a, b = p.variables("a b")
 >>> query = p.query(

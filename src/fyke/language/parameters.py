@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -11,6 +11,7 @@ from fyke.errors import OptionError, ParameterError, listed, near_misses
 from fyke.language.ast import Expression, In, Node, Parameter, ReturnItem, map_children, walk
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
+from fyke.language.row_patterns import RowPatternQuery
 from fyke.language.terms import node_of
 
 AnyQuery = Query | RelationalQuery
@@ -24,14 +25,44 @@ def bind_parameters(query: AnyQuery, values: Mapping[str, Any] | None) -> AnyQue
     OptionError, ParameterError
         If a parameter has no value, or a value no parameter.
     """
+    if not values and query.text is not None and ":" not in query.text:
+        return query
+    given = _given(_parameters(query), values, query.text)
+    if not given:
+        return query
+    # The same query comes again and again; what is worked out for it is found by its identity.
+    key = tuple(given.items())
+    try:
+        return _kept(query, key, repr(key))
+    except TypeError:  # values that cannot be hashed
+        return _bound(query, key)
+
+
+def bind_row_parameters(query: RowPatternQuery, values: Mapping[str, Any] | None) -> RowPatternQuery:
+    """Return a MATCH_RECOGNIZE clause with values in place of its parameters."""
+    trees = [*(each.expression for each in query.measures), *(each.condition for each in query.define)]
+    given = _given(_parameters_in(trees), values, query.text)
+
+    def bound(node: Expression) -> Expression:
+        return _with_values(node, given, query.text)
+
+    return replace(
+        query,
+        measures=tuple(replace(each, expression=bound(each.expression)) for each in query.measures),
+        define=tuple(replace(each, condition=bound(each.condition)) for each in query.define),
+    )
+
+
+def _given(
+    parameters: Iterator[Parameter], values: Mapping[str, Any] | None, text: str | None
+) -> dict[str, Any]:
+    """Return the value of each parameter; lists and sets as tuples."""
     if values is not None and not isinstance(values, Mapping):
         raise OptionError(
             f"params must be a dict of values by name, found {values!r:.60}",
             remedy="Write, for example, params={'limit': 5}.",
         )
-    if not values and query.text is not None and ":" not in query.text:
-        return query
-    asked = {parameter.name: parameter for parameter in _parameters(query)}
+    asked = {parameter.name: parameter for parameter in parameters}
     given = dict(values or {})
     for name in given:
         if name not in asked:
@@ -45,19 +76,10 @@ def bind_parameters(query: AnyQuery, values: Mapping[str, Any] | None) -> AnyQue
             raise ParameterError(
                 f"the parameter :{name} has no value",
                 place=parameter.place,
-                text=query.text,
+                text=text,
                 remedy=f"Give it one, as in params={{{name!r}: 5}}.",
             )
-    if not asked:
-        return query
-    # The same query comes again and again; what is worked out for it is found by its identity.
-    key = tuple(
-        (name, tuple(value) if isinstance(value, (list, set)) else value) for name, value in given.items()
-    )
-    try:
-        return _kept(query, key, repr(key))
-    except TypeError:  # values that cannot be hashed
-        return _bound(query, key)
+    return {name: tuple(value) if isinstance(value, (list, set)) else value for name, value in given.items()}
 
 
 def _bound(query: AnyQuery, values: tuple[tuple[str, Any], ...], _told_apart: str = "") -> AnyQuery:
@@ -75,7 +97,10 @@ _kept = lru_cache(maxsize=256)(_bound)
 
 def _parameters(query: AnyQuery) -> Iterator[Parameter]:
     items = query.items if isinstance(query, RelationalQuery) else query.returns
-    trees: list[Node] = [*query.conditions, *(items or ())]
+    return _parameters_in([*query.conditions, *(items or ())])
+
+
+def _parameters_in(trees: Sequence[Node]) -> Iterator[Parameter]:
     for tree in trees:
         for node in walk(tree):
             if isinstance(node, Parameter):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fyke.html import marked_block
 from fyke.language.ast import Expression, Pattern, ReturnItem, Strategy, Window
 from fyke.language.unparse import unparse_query_parts
 
@@ -28,3 +29,6 @@ class Query:
         return unparse_query_parts(
             self.label, self.pattern, self.strategy, self.conditions, self.window, self.returns
         )
+
+    def _repr_html_(self) -> str:
+        return marked_block(str(self), ("PATTERN", "WHERE", "WITHIN", "RETURN"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fyke.errors import Place
+from fyke.html import marked_block
 from fyke.language.ast import Expression, ReturnItem, Window
 from fyke.language.unparse import unparse_relational_parts
 
@@ -41,3 +42,6 @@ class RelationalQuery:
         return unparse_relational_parts(
             self.label, self.items, streams, self.window, self.slide, self.conditions
         )
+
+    def _repr_html_(self) -> str:
+        return marked_block(str(self), ("SELECT", "FROM", "WHERE"))

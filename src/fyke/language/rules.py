@@ -53,6 +53,7 @@ LARGEST_SCALE = 38
 LARGEST_COUNT = 2**31 - 1
 LARGEST_WINDOW = 2**63 - 1
 COUNT_DISTINCT, DISTINCT = "count_distinct", "distinct"  # count(DISTINCT x), and what stands in it
+OF_MATCHES = ("classifier", "match_number")  # functions of row patterns that speak of the match itself
 MOST_COPIED = 10_000  # nodes that CASE may make of its subject
 
 _NANOSECONDS = {

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lark.exceptions import UnexpectedInput
 
-from fyke.errors import Place, QuerySyntaxError, near_misses
+from fyke.errors import Place, QueryError, QuerySyntaxError, near_misses
 from fyke.language.ast import Strategy
 from fyke.language.rules import INDEX_REMEDY
 
@@ -92,13 +92,15 @@ class Dialect(NamedTuple):
     """What the messages of a language have of their own: words for its terminals, remedies for its slips.
 
     ``remedy`` takes the text, the position, the lexeme there, and the terminals that could have stood there.
+    ``special`` is the error for what the language knows but does not take, from what ``remedy`` takes first.
     """
 
     words: Mapping[str, str]
     remedy: Callable[[str, int, str, Set[str]], str]
+    special: Callable[[str, int, str], QueryError | None] = lambda _text, _position, _lexeme: None
 
 
-def explain(error: UnexpectedInput, text: str, accepted: Set[str], dialect: Dialect) -> QuerySyntaxError:
+def explain(error: UnexpectedInput, text: str, accepted: Set[str], dialect: Dialect) -> QueryError:
     """Return the error for what the parser met, given the terminals it could have taken there."""
     position = _position(error, text)
     found = _LEXEME.match(text, position)
@@ -108,6 +110,9 @@ def explain(error: UnexpectedInput, text: str, accepted: Set[str], dialect: Dial
         told = special(text, position, lexeme, place)
         if told is not None:
             return told
+    known = dialect.special(text, position, lexeme)
+    if known is not None:
+        return known
     shown = _shown(lexeme) if lexeme else "end of the query"
     message = f"unexpected {shown}; expected {_listed(_expected_words(accepted, dialect.words))}"
     return QuerySyntaxError(message, place=place, remedy=dialect.remedy(text, position, lexeme, accepted))

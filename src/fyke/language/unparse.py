@@ -12,6 +12,7 @@ from fyke.language.ast import (
     Binary,
     Call,
     Cast,
+    Column,
     Duration,
     Equivalence,
     Event,
@@ -23,6 +24,7 @@ from fyke.language.ast import (
     Length,
     Like,
     Literal,
+    Navigation,
     Not,
     Opt,
     Or,
@@ -30,6 +32,7 @@ from fyke.language.ast import (
     Pattern,
     Reference,
     ReturnItem,
+    Seen,
     Seq,
     Star,
     Strategy,
@@ -38,7 +41,7 @@ from fyke.language.ast import (
     Window,
     WindowKind,
 )
-from fyke.language.rules import COUNT_DISTINCT, UNITS, chain, operands_of, quantifier_sign
+from fyke.language.rules import COUNT_DISTINCT, OF_MATCHES, UNITS, chain, operands_of, quantifier_sign
 
 # The words that sase.lark rules out in each position; everything else that is a word needs no quotes.
 _NOT_A_TYPE = "seq|and|or|not|any|where|within|return|pattern"
@@ -46,6 +49,8 @@ _NOT_A_VARIABLE = "and|or|not|in|is|between|like|null|true|false|where|within|re
 _WORD = re.compile(r"[^\W\d]\w*")
 _TYPE = re.compile(rf"(?!(?:{_NOT_A_TYPE})\b)[^\W\d]\w*", re.IGNORECASE)
 _VARIABLE = re.compile(rf"(?!(?:{_NOT_A_VARIABLE})\b)[^\W\d]\w*", re.IGNORECASE)
+
+_NOT_A_ROW_VARIABLE = ("PERMUTE",)
 
 _DURATION_UNITS = ("weeks", "days", "hours", "minutes", "seconds", "ms", "us", "ns")
 _SUBSCRIPTS = {
@@ -183,6 +188,8 @@ def _print(node: Expression) -> tuple[str, int]:
         return f"-{_operand(node.operand, _ATOM)}", _SIGN  # never "--", which starts a comment
     if isinstance(node, (In, Between, Like, IsNull)):
         return _predicate(node), _PREDICATE
+    if isinstance(node, (Column, Navigation, Seen)):
+        return _of_rows(node), _ATOM
     if isinstance(node, (Literal, Duration)):
         text = _literal(node.value) if isinstance(node, Literal) else _duration(node.nanoseconds)
         return text, _SIGN if text.startswith("-") else _ATOM
@@ -229,6 +236,9 @@ def _atom(node: Timestamp | Reference | Length | Equivalence | Call | Cast | Par
         return _reference(node)
     if isinstance(node, Call) and node.function == COUNT_DISTINCT:
         return f"count(DISTINCT {', '.join(map(unparse_expression, node.arguments))})"
+    if isinstance(node, Call) and node.function in OF_MATCHES:
+        variables = [_variable(each) for each in node.arguments if isinstance(each, Column)]
+        return f"{node.function.upper()}({', '.join(variables)})"
     if isinstance(node, Call):
         return f"{_name(node.function, _VARIABLE)}({', '.join(map(unparse_expression, node.arguments))})"
     if isinstance(node, Cast):
@@ -255,3 +265,34 @@ def _reference(node: Reference) -> str:
     if path and node.index is Index.NONE and path[0].lower() == "len":
         path[0] = f'"{path[0]}"'  # a column; a bare .len is the length of the group
     return ".".join([variable + subscript, *path])
+
+
+# --- expressions of row patterns ------------------------------------------------------------
+
+
+def unparse_variable(name: str) -> str:
+    """Return a variable of a row pattern: without quotes it would be read in capitals."""
+    plain = _VARIABLE.fullmatch(name) and name == name.upper() and name not in _NOT_A_ROW_VARIABLE
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+def unparse_column(name: str) -> str:
+    """Return the name of a column as it stands in a clause of row patterns."""
+    return _name(name, _VARIABLE)
+
+
+def _variable(column: Column) -> str:
+    return "" if column.variable is None else unparse_variable(column.variable)
+
+
+def _of_rows(node: Column | Navigation | Seen) -> str:
+    if isinstance(node, Seen):
+        return f"{'FINAL' if node.final else 'RUNNING'} {unparse_expression(node.operand)}"
+    if isinstance(node, Navigation):
+        default = 1 if node.function in ("PREV", "NEXT") else 0
+        offset = "" if node.offset == default else f", {node.offset}"
+        return f"{node.function}({unparse_expression(node.operand)}{offset})"
+    steps = [_name(step, _WORD) for step in node.path]
+    if node.variable is not None:
+        return ".".join([_variable(node), *(steps or "*")])
+    return ".".join([_name(node.path[0], _VARIABLE, quote="`"), *steps[1:]])

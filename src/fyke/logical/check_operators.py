@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NoReturn
 
 from fyke.errors import TypeClashError, UnsupportedQueryError
@@ -77,12 +78,12 @@ def over_several_events(node: Expression) -> bool:
     return len(elements) > 1 or any(isinstance(part, Length) or is_aggregate(part) for part in walk(node))
 
 
-class OperatorChecker(ReferenceChecker):
+class OperatorChecker(ReferenceChecker, ABC):
     """Checks what operators stand between; :meth:`kind` is that of the whole language."""
 
+    @abstractmethod
     def kind(self, node: Expression) -> Kind:
         """Return the kind of an expression, or raise the error that says what is wrong with it."""
-        raise NotImplementedError
 
     def _unary(self, node: Unary) -> Kind:
         kind = self.kind(node.operand)

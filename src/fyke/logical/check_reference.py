@@ -20,6 +20,7 @@ from fyke.logical.kinds import Kind, kind_of
 from fyke.logical.scope import Scope
 
 _GROUP_INDEX = {Index.EACH, Index.FIRST, Index.LAST, Index.ALL, Index.BEFORE, Index.PREVIOUS}
+_MOST_BACK = 1_000
 
 
 class ReferenceChecker:
@@ -69,13 +70,13 @@ class ReferenceChecker:
                 f"{written} uses {name!r} as a group, but it binds one event",
                 f"Write {single}, or declare it as a group: Type+ {name}[].",
             )
-        if node.offset and not self.returning:
+        if node.index is Index.LAST and node.offset > _MOST_BACK and not self.returning:
             self._fail(
                 UnsupportedQueryError,
                 node,
-                f"{written} is an element in the midst of a group, and a condition is decided event by event",
-                f"Conditions have {name}[i], {name}[i-1], {name}[1] and {name}[{name}.len]; "
-                "RETURN has any element.",
+                f"{written} is more than {_MOST_BACK:,} elements before the last, and a condition remembers "
+                "as many for each run",
+                f"Conditions have {name}[{name}.len-{_MOST_BACK}] at most; RETURN has any element.",
             )
         if node.index in (Index.ALL, Index.BEFORE):
             self._fail(

@@ -47,6 +47,7 @@ _TESTS: tuple[tuple[Callable[[pa.DataType], bool], Kind], ...] = (
     (pa.types.is_duration, Kind.DURATION),
     (pa.types.is_binary, Kind.BINARY),
     (pa.types.is_large_binary, Kind.BINARY),
+    (pa.types.is_fixed_size_binary, Kind.BINARY),
     (pa.types.is_list, Kind.LIST),
     (pa.types.is_large_list, Kind.LIST),
     (pa.types.is_fixed_size_list, Kind.LIST),
@@ -146,6 +147,9 @@ FUNCTIONS: dict[str, Function] = {
     "size": Function((_VECTOR,), 1, 1, Kind.INTEGER),
     "element_at": Function((_VECTOR, _WHOLE), 2, 2, None),
 }
+
+ABOUT_NULLS = frozenset({"coalesce", "nullif", "if", "least", "greatest"})
+"""Functions that may have a value although an argument has none."""
 
 _SIMPLE = NUMERIC | {Kind.BOOLEAN, Kind.STRING, Kind.NULL}
 CASTS: dict[Kind, frozenset[Kind]] = {

@@ -41,9 +41,13 @@ class Condition:
     whole
         Groups that must be closed before the conjunct can be decided (``a.len``, ``a[a.len]``,
         aggregates of ``a[]``).
+    reached
+        Those of ``whole`` of which only elements by number matter (``a[2]``), with the largest number: so
+        many elements are enough.
 
-    It is decided when every variable is bound and every group of ``whole`` is closed; over a group
-    of ``each`` that is still open it is decided again for every new element ([N] 3.2, step 2).
+    It is decided when every variable is bound and every group of ``whole`` is closed, or has ``reached`` so
+    many elements; over a group of ``each`` that is still open it is decided again for every new element
+    ([N] 3.2, step 2).
     """
 
     expression: Expression
@@ -51,6 +55,7 @@ class Condition:
     each: frozenset[str] = frozenset()
     lagged: frozenset[str] = frozenset()
     whole: frozenset[str] = frozenset()
+    reached: frozenset[tuple[str, int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

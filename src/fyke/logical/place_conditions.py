@@ -38,6 +38,7 @@ def classify(expression: Expression) -> Condition:
     each: set[str] = set()
     lagged: set[str] = set()
     whole: set[str] = set()
+    reached: dict[str, int] = {}
     for node in walk(expression):
         if isinstance(node, Length):
             variables.add(node.variable)
@@ -50,7 +51,17 @@ def classify(expression: Expression) -> Condition:
                 lagged.add(node.variable)
             if node.index in (Index.LAST, Index.ALL):
                 whole.add(node.variable)
-    return Condition(expression, *map(frozenset, (variables, each, lagged, whole)))
+            elif node.index is Index.FIRST and node.offset:
+                reached[node.variable] = max(reached.get(node.variable, 0), node.offset + 1)
+    counted = frozenset((name, count) for name, count in reached.items() if name not in whole)
+    return Condition(
+        expression,
+        frozenset(variables),
+        frozenset(each),
+        frozenset(lagged),
+        frozenset(whole.union(reached)),
+        counted,
+    )
 
 
 def place_conditions(shape: Shape, conditions: tuple[Condition, ...], scope: Scope) -> Alternative:

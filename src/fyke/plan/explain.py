@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fyke.html import code_block
 from fyke.language.ast import Expression, Strategy
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
@@ -13,6 +14,7 @@ from fyke.plan.explain_stream import explain_stream
 from fyke.plan.plan import Plan
 from fyke.plan.planner import Choice, choose_plan, expected_run
 from fyke.plan.pushdown import physical
+from fyke.plan.slices import explain_pieces
 from fyke.plan.statistics import Statistics
 from fyke.plan.successions import covering
 
@@ -30,10 +32,44 @@ _READS = {
 }
 
 
-def explain_plan(plan: Plan, *, rows_by: str, ran: ObservedRun | None = None, streams: bool = False) -> str:
+class Explanation(str):
+    """What a query means and how it would be run, in words; ``fyke.draw`` makes a picture of it.
+
+    ``plan`` is the plan, ``choice`` what it was chosen from, and ``ran`` a run of it, if there was one.
+    """
+
+    __slots__ = ("choice", "plan", "ran")
+
+    def __new__(cls, text: str, plan: Plan, choice: Choice, ran: ObservedRun | None = None) -> Explanation:
+        """Return the text with the plan that it explains."""
+        made = super().__new__(cls, text)
+        made.plan, made.choice, made.ran = plan, choice, ran
+        return made
+
+    plan: Plan
+    choice: Choice
+    ran: ObservedRun | None
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Become the bare text elsewhere: a plan holds functions, which may not travel."""
+        return str, (str(self),)
+
+    def _repr_html_(self) -> str:
+        return code_block(str(self))
+
+
+def explain_plan(
+    plan: Plan,
+    *,
+    rows_by: str,
+    ran: ObservedRun | None = None,
+    streams: bool = False,
+    tasks_choose: bool = False,
+) -> Explanation:
     """Return the explanation of a plan; ``rows_by`` names who evaluates what one row decides.
 
-    ``ran`` is a run of the same plan; ``streams``: its events come one after the other.
+    ``ran`` is a run of the same plan; ``streams``: its events come one after the other; ``tasks_choose``: the
+    engine is that of tasks whose events come at usual rates.
     """
     lines = [str(plan.query), ""]
     lines += _title("normal form")
@@ -46,16 +82,18 @@ def explain_plan(plan: Plan, *, rows_by: str, ran: ObservedRun | None = None, st
     if rows_by == "Arrow" and find_anchors(plan) is not None:
         lines.append("  near     where events of the rarest variable are few: rows within a window of one")
     lines += ["", *_title("matching"), *_matching(plan)]
+    if not streams:
+        lines.append(f"  pieces   {explain_pieces(plan, tasks=rows_by == 'Spark')}")
     if streams:
         lines += ["", *_title("on a stream"), *explain_stream(plan)]
     choice = choose_plan(plan.engine, plan, plan.statistics)
     lines += ["", *_title("cost"), *_costs(choice, expected_run(plan, choice)), *_unused(plan)]
     if plan.statistics is None:
-        lines += _unmeasured(plan)
+        lines += _unmeasured(plan, tasks_choose=tasks_choose)
     if ran is not None:
         lines += ["", *_title("estimated against observed")]
         lines += explain_run(plan, choice, ran)
-    return "\n".join(lines)
+    return Explanation("\n".join(lines), plan, choice, ran)
 
 
 def _costs(choice: Choice, expected: CostedEngine) -> list[str]:
@@ -83,8 +121,10 @@ def _unused(plan: Plan) -> list[str]:
     ]
 
 
-def _unmeasured(plan: Plan) -> list[str]:
+def _unmeasured(plan: Plan, *, tasks_choose: bool) -> list[str]:
     """Say how a plan is made for a DataFrame, whose events were not measured."""
+    if tasks_choose:
+        return ["    these are usual rates: each task chooses its engine by the first rows it reads"]
     lines = ["    nothing is measured before a run on Spark: engines are compared at usual rates"]
     if plan.engine == "lazy_chain" and (plan.techniques.order or plan.order) is None:
         lines.append("    each task orders the chain by the events it reads")
@@ -125,8 +165,11 @@ def _condition(condition: Condition) -> str:
     if condition.each:
         start = " from the second on" if condition.each & condition.lagged else ""
         notes.append(f"for every element of {', '.join(sorted(condition.each))}{start}")
-    if condition.whole:
-        notes.append(f"when {', '.join(sorted(condition.whole))} is closed")
+    enough = dict(condition.reached)
+    if condition.whole.difference(enough):
+        notes.append(f"when {', '.join(sorted(condition.whole.difference(enough)))} is closed")
+    for name, count in sorted(enough.items()):
+        notes.append(f"when {name} has {count} elements or is closed")
     return f"{text}  ({'; '.join(notes)})" if notes else text
 
 

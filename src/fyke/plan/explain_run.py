@@ -21,8 +21,8 @@ class ObservedRun:
     seen: Statistics
 
 
-def explain_run(plan: Plan, choice: Choice, ran: ObservedRun) -> list[str]:
-    """Return a table of statistics and work, estimated and observed, and the plan that follows from it."""
+def compare_run(plan: Plan, choice: Choice, ran: ObservedRun) -> list[tuple[str, str, str]]:
+    """Return what is estimated and what was observed: of the statistics, and of the work."""
     known, seen, counts = choice.statistics, ran.seen, ran.counts
     windows = max(1.0, counts["events_read"] / max(1.0, seen.window_rows or known.window_rows))
     texts = plan.texts
@@ -42,7 +42,8 @@ def explain_run(plan: Plan, choice: Choice, ran: ObservedRun) -> list[str]:
         believed = _share(known.selectivity(condition, text))
         believed += "" if text in known.selectivities else _ASSUMED
         lines.append((text, believed, _or_unknown(seen.selectivities.get(text), _share)))
-    lines += [
+    return [
+        *lines,
         ("partial matches per window", short(work.made), short(counts["runs_created"] / windows)),
         ("matches per window", short(expected), short(counts["matches"] / windows)),
         (
@@ -53,6 +54,11 @@ def explain_run(plan: Plan, choice: Choice, ran: ObservedRun) -> list[str]:
         ("conditions decided", "", f"{counts['condition_evaluations']:,}"),
         ("replanned", "", f"{counts['replans']:,} times"),
     ]
+
+
+def explain_run(plan: Plan, choice: Choice, ran: ObservedRun) -> list[str]:
+    """Return a table of statistics and work, estimated and observed, and the plan that follows from it."""
+    lines, known, seen = compare_run(plan, choice, ran), choice.statistics, ran.seen
     width, middle = (max(len(line[k]) for line in [*lines, ("", "estimated", "")]) for k in (0, 1))
     table = [("", "estimated", "observed"), *lines]
     found = [f"  {what:<{width}}  {then:>{middle}}  {now}".rstrip() for what, then, now in table]

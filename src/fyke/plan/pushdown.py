@@ -12,11 +12,17 @@ from dataclasses import dataclass, field, replace
 
 from fyke.errors import TooManyVariablesError, UnsupportedQueryError
 from fyke.language.ast import (
+    Between,
+    Binary,
     Call,
     Expression,
+    In,
     Index,
+    IsNull,
     Length,
+    Node,
     Reference,
+    children,
     map_children,
     map_references,
     walk,
@@ -24,7 +30,7 @@ from fyke.language.ast import (
 from fyke.language.unparse import unparse_expression
 from fyke.logical.analyse import Analysed
 from fyke.logical.check import is_aggregate
-from fyke.logical.kinds import AGGREGATES, FUNCTIONS
+from fyke.logical.kinds import ABOUT_NULLS, AGGREGATES, FUNCTIONS
 from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
 from fyke.logical.partition import drop_implied
 from fyke.logical.returns import Output, check_compressed_names
@@ -124,9 +130,12 @@ class _Collector:
         return self.roles.setdefault(key, Role(len(self.roles), variable.type, own + first)).bit
 
     def derive(self, expression: Expression, types: dict[str, str | None]) -> Expression:
-        """Replace every largest sub-expression over one element by a reference to a derived column."""
+        """Replace every largest sub-expression over one element by a reference to a derived column.
+
+        An element by number may not be there.  What is not null then, the kernel must find out by itself.
+        """
         element = None if self._opaque(expression) else _element(expression)
-        if element is not None:
+        if element is not None and (not element.offset or _is_null_of_nulls(expression)):
             return self._column(expression, element, types)
         if isinstance(expression, Call) and self._foreign(expression.function):
             self._check_mentions_event(expression)
@@ -201,7 +210,8 @@ class _Collector:
     def _column(self, expression: Expression, element: Reference, types: dict[str, str | None]) -> Expression:
         needed = frozenset({types.get(element.variable)})
         made = _kept(self.derived, "d", _about_row(expression), needed)
-        return Reference(element.variable, (made.name,), element.index, place=expression.place)
+        at = (element.index, element.offset)
+        return Reference(element.variable, (made.name,), *at, place=expression.place)
 
 
 def _kept(
@@ -339,6 +349,18 @@ def _element(expression: Expression) -> Reference | None:
                 return None
             found = node
     return found
+
+
+def _is_null_of_nulls(node: Node) -> bool:
+    """Say whether an expression is null if the event that it is about is not there."""
+    if isinstance(node, Reference):
+        return True
+    if isinstance(node, IsNull) or (isinstance(node, Binary) and node.operator in ("AND", "OR")):
+        return False
+    if isinstance(node, Call) and node.function in ABOUT_NULLS:
+        return False
+    parts = [node.operand] if isinstance(node, (In, Between)) else children(node)
+    return any(map(_is_null_of_nulls, parts))
 
 
 def _at(reference: Reference) -> tuple[str, Index, int]:

@@ -34,6 +34,8 @@ class Statistics:
     missing_types
         The event types that the query names and no event has, each with what may be meant.
 
+    Examples
+    --------
     >>> print(Statistics({"a": 12.0}, {"a.x < b.x": 0.5}, 30.0, 1000))
     statistics of 1,000 rows, 30 in a window
       a  12 a window

@@ -38,9 +38,9 @@ def read_events(
     """
     attributes_of = None
     if isinstance(given, pa.Table):
-        table = _plain_table(given)
+        table = plain_table(given)
     else:
-        tables = {name: _plain_table(each) for name, each in given.items()}
+        tables = {name: plain_table(each) for name, each in given.items()}
         attributes_of = {name: tuple(each.column_names) for name, each in tables.items()}
         table, type_column = _united(tables)
     return table, make_schema(
@@ -70,7 +70,8 @@ def _columns(table: pa.Table) -> dict[str, pa.DataType]:
     return dict(zip(table.schema.names, table.schema.types, strict=True))
 
 
-def _plain_table(table: pa.Table) -> pa.Table:
+def plain_table(table: pa.Table) -> pa.Table:
+    """Return a table in whose types values are computed with and returned."""
     return table.cast(pa.schema([field.with_type(_plain(field.type)) for field in table.schema]))
 
 

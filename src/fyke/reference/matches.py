@@ -9,6 +9,7 @@ grows exponentially with group sizes.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -445,9 +446,13 @@ def _closed(law: _Law, run: Bindings, variable: Variable) -> bool:
 
 
 def _decidable(law: _Law, condition: Condition, run: Bindings) -> bool:
-    """Say whether every variable of a condition is bound and every group it needs whole is closed."""
+    """Say whether every variable of a condition is bound and every group it needs whole is closed.
+
+    Of a group of which it needs single elements by number, these are enough.
+    """
+    enough = dict(condition.reached)
     return condition.variables <= run.keys() and all(
-        _closed(law, run, variable)
+        _closed(law, run, variable) or len(run[variable.name]) >= enough.get(variable.name, math.inf)
         for variable in law.alternative.variables
         if variable.name in condition.whole
     )

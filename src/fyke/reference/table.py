@@ -8,10 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from fyke.errors import InputError
 from fyke.language.ast import events
-from fyke.language.parameters import bind_parameters
+from fyke.language.parameters import bind_parameters, bind_row_parameters
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery
+from fyke.language.row_patterns import RowPatternQuery
 from fyke.language.text import AnyQuery, parse
 from fyke.limits import Limits
 from fyke.logical.analyse import Analysed, analyse
@@ -28,14 +30,15 @@ from fyke.reference.explicit_types import (
 from fyke.reference.expression import Functions
 from fyke.reference.matches import matches, non_overlap
 from fyke.reference.relational import relational_table
+from fyke.reference.row_pattern_table import match_rows_of
 from fyke.reference.rows import aggregated_rows, bound_variables, match_rows
 
 
 def match(
     given: Given,
-    query: str | AnyQuery,
+    query: str | AnyQuery | RowPatternQuery,
     *,
-    time: str | Sequence[str],
+    time: str | Sequence[str] = (),
     type: str | None = None,
     tie_breaker: str | Sequence[str] | None = None,
     output: str = "all",
@@ -53,10 +56,17 @@ def match(
     the data: further than the latest end, or back beyond the earliest start; with a window of events,
     further than the events of the partition.
 
+    A MATCH_RECOGNIZE clause takes a table and needs neither ``time`` nor ``type``: it orders rows itself.
+
     Of a compressed result that is all but ``last`` and ``nodes``: any graph is right whose ways are the
     matches, see :func:`fyke.reference.enumerate_matches`.
     """
-    parsed = bind_parameters(parse(query, limits) if isinstance(query, str) else query, params)
+    asked = parse(query, limits) if isinstance(query, str) else query
+    if isinstance(asked, RowPatternQuery):
+        if not isinstance(given, pa.Table):
+            raise InputError("a MATCH_RECOGNIZE clause takes one table", remedy="Give a pyarrow.Table.")
+        return match_rows_of(given, bind_row_parameters(asked, params), functions or {})
+    parsed = bind_parameters(asked, params)
     table, schema = read_events(
         given,
         time=time,

@@ -224,6 +224,5 @@ def _common(kinds: Sequence[pa.DataType]) -> pa.DataType:
         return pa.duration(_unit(*kinds))
     if all(map(_is_time, kinds)):
         return pa.timestamp(_unit(*kinds), tz="UTC")
-    if pa.large_binary() in kinds:
-        return pa.large_binary()
-    return pa.large_string()
+    bytes_of = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    return pa.large_binary() if any(test(kinds[0]) for test in bytes_of) else pa.large_string()

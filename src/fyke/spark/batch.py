@@ -17,47 +17,93 @@ from fyke.engine.counters import Counters
 from fyke.engine.engine import Engine
 from fyke.engine.found import Found
 from fyke.engine.input.order import partition_codes, times
+from fyke.engine.kernels import layout as L
 from fyke.engine.measure.clock import Clock
 from fyke.engine.measure.observe_run import RunObserver
+from fyke.engine.measure.sample import SAMPLE_ROWS, measure_rows
 from fyke.engine.output.builders import RowBuilder, builder_of
 from fyke.engine.output.enumerated import enumerate_batch, enumerated_schema
 from fyke.engine.output.rows import ResultBuilder
+from fyke.engine.owned import owned
 from fyke.engine.state import State
 from fyke.plan.counting import Counting
 from fyke.plan.match_aggregates import MatchAggregate, combine_tallies, split_aggregates
-from fyke.plan.plan import Plan
+from fyke.plan.plan import ROLES, Plan
+from fyke.plan.planner import choose_plan
+from fyke.plan.slices import slice_length
 from fyke.spark.aggregates import AGGREGATES, with_all_digits
 from fyke.spark.expression import quote, to_sql
 from fyke.spark.observe import Observed, counts_of_task, with_metrics, without_counts
-from fyke.spark.prepare import COVERED, arranged, arrow_columns, covered, prepared, relevant, together
+from fyke.spark.placed import placed, remember_place
+from fyke.spark.prepare import (
+    COVERED,
+    SLICE,
+    Placed,
+    arranged,
+    arrow_columns,
+    covered,
+    prepared,
+    relevant,
+    sent_columns,
+    tells_types,
+    together,
+)
 from fyke.spark.session import arrange_workers
+from fyke.spark.slices import owned_rows, slices_of
+from fyke.spark.worker_errors import carrying
 
 _CHUNK_ROWS = 1 << 19
 _RESULT_ROWS = 1 << 14
 _PIECE_MATCHES = 1 << 18
 _NUMBER = "__fyke_number"
+_UNSEEN = 20.0  # how many times as much as the first rows show a long window may hold
+
+_Function = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def match_frame(frame: DataFrame, plan: Plan, observed: Observed | None = None) -> DataFrame:
+def match_frame(
+    frame: DataFrame, plan: Plan, observed: Observed | None = None, *, chooses: bool = False
+) -> DataFrame:
     """Return the matches in a DataFrame as a DataFrame; nothing runs until Spark is asked for rows.
 
-    The first action on the result fills ``observed``, if it is given.
+    The first action on the result fills ``observed``, if it is given.  ``chooses``: each task takes
+    the engine that its first rows speak for.
     """
     arrange_workers(frame.sparkSession)
     spanned = covered(frame, plan)
+    place = placed(frame, plan)
+    slices = slices_of(frame, plan) if place is Placed.ANYWHERE else None
     if observed is not None:
         frame = observed.input(frame)
     rows = relevant(prepared(frame, plan), plan)
-    rows = together(rows if observed is None else observed.kept(rows), plan)
+    rows = together(rows if observed is None else observed.kept(rows), plan, slices, place)
     rows = arranged(rows if observed is None else observed.moved(rows), plan, spanned)
     builder = builder_of(plan)
     schema = from_arrow_schema(builder.schema, prefer_timestamp_ntz=True)
     if observed is None:
-        matches = rows.mapInArrow(matcher(plan), schema)
+        matches = rows.mapInArrow(matcher(plan, chooses=chooses), schema)
+        if not plan.result.over_matches and not plan.format.shared:
+            counter = matcher(plan, counts=True, chooses=chooses)
+            _count_without_rows(matches, rows, counter)
+            if slices is None:
+                remember_place(matches, plan)
     else:
-        told = rows.mapInArrow(matcher(plan, metrics=True), with_metrics(schema, plan))
+        told = rows.mapInArrow(matcher(plan, metrics=True, chooses=chooses), with_metrics(schema, plan))
         matches = observed.matches(told)
     return _aggregated(matches, plan, builder) if plan.result.over_matches else matches
+
+
+def _count_without_rows(matches: DataFrame, rows: DataFrame, counter: _Function) -> None:
+    """Let ``matches.count()`` count what the tasks find: rows would be made, sent to Spark and thrown away.
+
+    Spark cannot tell a Python function that nobody looks at its columns.
+    """
+
+    def count() -> int:
+        counted = rows.mapInArrow(counter, "matches long")
+        return int(counted.agg(F.coalesce(F.sum("matches"), F.lit(0))).collect()[0][0])
+
+    matches.count = count  # type: ignore[method-assign]
 
 
 def enumerate_frame(compressed: DataFrame) -> DataFrame:
@@ -66,9 +112,10 @@ def enumerate_frame(compressed: DataFrame) -> DataFrame:
     schema = enumerated_schema(pa.schema(list(arrow_columns(compressed).items())))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for row in range(batch.num_rows):  # a row may hold more matches than a batch should
-                yield from enumerate_batch(batch.slice(row, 1))
+        with carrying():
+            for batch in batches:
+                for row in range(batch.num_rows):  # a row may hold more matches than a batch should
+                    yield from enumerate_batch(batch.slice(row, 1))
 
     return compressed.mapInArrow(run, from_arrow_schema(schema, prefer_timestamp_ntz=True))
 
@@ -98,30 +145,71 @@ def _aggregate(each: MatchAggregate, builder: RowBuilder) -> Column:
     return F.coalesce(value, F.lit(0 if each.counts else None))
 
 
-def matcher(
-    plan: Plan, *, metrics: bool = False
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def matcher(plan: Plan, *, metrics: bool = False, counts: bool = False, chooses: bool = False) -> _Function:
     """Return the function that workers run over the sorted rows of a Spark partition.
 
-    With ``metrics`` its rows have one more column, and a last row holds the counts.
+    With ``metrics`` its rows have one more column, and a last row holds the counts.  With ``counts`` there is
+    one row, the number of matches.  ``chooses``: it takes the engine that the first rows speak for.
     """
-    names = list(plan.prepared_columns)
+    names = list(sent_columns(plan))
+    typed = _TypesOfRoles(plan) if tells_types(plan) else None
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with carrying():
+            yield from matched(batches)
+
+    def matched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         filled = (batch for batch in batches if batch.num_rows)
         first = next(filled, None)
         own = plan if first is None else _covering(plan, first)
         every = filled if first is None else itertools.chain([first], filled)
-        named = (batch.select(list(range(len(names)))).rename_columns(names) for batch in every)
-        walk = _Walk(own, observed=metrics)
+        sliced = [SLICE] if first is not None and SLICE in first.schema.names else []
+        columns = sliced + names
+        cut = (batch.select(list(range(len(columns)))).rename_columns(columns) for batch in every)
+        named: Iterator[pa.RecordBatch] = cut if typed is None else map(typed.add, cut)
+        if chooses and first is not None:
+            head = next(named)
+            own, named = _chosen(own, head), itertools.chain([head], named)
+        walk = _Walk(own, observed=metrics, sliced=bool(sliced), rows=not counts)
         if walk.seen is None:
             yield from walk.results(named)
+            if counts:
+                yield pa.record_batch({"matches": pa.array([walk.counters.matches], pa.int64())})
             return
         for batch in walk.results(named):
             yield without_counts(batch, plan)
         yield from counts_of_task(walk.builder.schema, walk.counters, walk.clock, walk.seen.sums())
 
     return run
+
+
+class _TypesOfRoles:
+    """Adds the type of each row, which its roles tell, as a number of its name; null without a role."""
+
+    def __init__(self, plan: Plan) -> None:
+        assert plan.schema.type_column is not None
+        self.column = plan.schema.type_column
+        names = list(dict.fromkeys(str(role.type) for role in plan.roles))
+        self.names = pa.array(names, pa.string())
+        self.number_of = np.zeros(64, np.int32)
+        for role in plan.roles:
+            self.number_of[role.bit] = names.index(str(role.type))
+
+    def add(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a batch with the types."""
+        roles = batch.column(ROLES).to_numpy()
+        lowest = np.log2((roles & -roles).astype(np.float64), where=roles != 0, out=np.zeros(len(roles)))
+        numbers = pa.array(self.number_of[lowest.astype(np.int64)], mask=roles == 0)
+        return batch.append_column(self.column, pa.DictionaryArray.from_arrays(numbers, self.names))
+
+
+def _chosen(plan: Plan, batch: pa.RecordBatch) -> Plan:
+    """Return the plan with the engine that is the cheapest by what the first rows of a task show."""
+    rows = pa.Table.from_batches([batch.slice(0, SAMPLE_ROWS)])
+    sliced = replace(plan, split=(*plan.split, SLICE)) if SLICE in batch.schema.names else plan
+    found = measure_rows(sliced, rows, _UNSEEN if rows.num_rows == SAMPLE_ROWS else 1.0)
+    choice = choose_plan("auto", plan, found, quick=True)
+    return replace(plan, engine=choice.engine, order=choice.order, statistics=found)
 
 
 def _covering(plan: Plan, batch: pa.RecordBatch) -> Plan:
@@ -145,7 +233,12 @@ class _Walk:
     new rows together by these numbers.
     """
 
-    def __init__(self, plan: Plan, *, observed: bool = False) -> None:
+    def __init__(
+        self, plan: Plan, *, observed: bool = False, sliced: bool = False, rows: bool = True
+    ) -> None:
+        self.makes_rows = rows
+        self.slice_length = slice_length(plan) if sliced else None
+        plan = replace(plan, split=(*plan.split, SLICE)) if sliced else plan
         self.partition, self.end = plan.keys, plan.schema.end
         self.engine, self.builder = Engine(_ordered_by_number(plan)), builder_of(plan)
         self.counters, self.clock = Counters(), Clock()
@@ -220,10 +313,15 @@ class _Walk:
                 found = next(chunks)
             except StopIteration as end:
                 return cast(State, end.value)
+            if self.slice_length is not None:
+                rows = owned_rows(found.rows, found.events[L.EVENT_END], self.slice_length)
+                found = owned(found, rows, self.engine)
             self.counters.merge(found.counters)
             if self.seen is not None:
                 self.seen.look(found)
                 self.clock.restart()
+            if not self.makes_rows:
+                continue
             if len(found.matches) or found.graphs or (found.tally is not None and found.tally.num_rows):
                 for piece in found.in_pieces(_PIECE_MATCHES):
                     rows = self.builder.rows(piece)

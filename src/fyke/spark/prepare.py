@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from functools import reduce
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema, to_arrow_type
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType, VariantType
@@ -37,9 +38,17 @@ from fyke.spark.expression import FORBIDDEN, identifier, quote, rejected_sql, te
 
 _UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 _BYTES = "UTF8_BINARY"
-COVERED = "__fyke_covered"
+COVERED, SLICE, _NUMBER = "__fyke_covered", "__fyke_slice", "__fyke_number"
 _LONG = 'has the type "BIGINT"'
 _CAST = " Whole numbers that a query computes have 64 bits: write CAST(... AS INT)."
+
+
+class Placed(Enum):
+    """Where the rows of a DataFrame are: those of a partition together, perhaps in buckets, or anywhere."""
+
+    TOGETHER = "together"
+    IN_BUCKETS = "in buckets"
+    ANYWHERE = "anywhere"
 
 
 def arrow_columns(frame: DataFrame) -> dict[str, pa.DataType]:
@@ -51,7 +60,18 @@ def arrow_columns(frame: DataFrame) -> dict[str, pa.DataType]:
         If Spark cannot tell two columns apart, or a column cannot be sent to Python.
     """
     _check_names(frame, frame.columns)
-    return {field.name: _arrow_type(field) for field in frame.schema.fields}
+    return arrow_fields(frame.schema.fields)
+
+
+def arrow_fields(fields: Iterable[StructField]) -> dict[str, pa.DataType]:
+    """Return the Arrow types of columns, by name.
+
+    Raises
+    ------
+    InputError
+        If a column cannot be sent to Python.
+    """
+    return {field.name: _arrow_type(field) for field in fields}
 
 
 def tells_case(frame: DataFrame) -> bool:
@@ -136,7 +156,7 @@ def derived_types(frame: DataFrame, schema: EventSchema, made: Sequence[Derived]
     """Return the types of derived columns."""
     if not made:
         return {}
-    rows, new = _by_bytes(frame), _new_columns(made, schema)
+    rows, new = by_bytes(frame), _new_columns(made, schema)
     types = arrow_columns(rows.withColumns(new) if new else rows)  # Connect refuses to add no columns
     return {derived.name: types[physical(derived)] for derived in made}
 
@@ -151,14 +171,14 @@ def prepared(frame: DataFrame, plan: Plan) -> DataFrame:
     """Add roles and derived columns to the rows that have a time."""
     schema = plan.schema
     roles = F.expr(_roles_sql(plan.roles, schema))
-    timed = _by_bytes(frame).where(timed_sql(schema.time))
+    timed = by_bytes(frame).where(timed_sql(schema.time))
     if not plan.every_row_counts and not frame.isStreaming:
-        filtering = _scan_sql(plan.roles, schema)
+        filtering = scan_sql(plan.roles, schema)
         timed = timed if filtering is None else timed.where(filtering)
     return timed.withColumns({ROLES: roles, **_new_columns(plan.made, schema)})
 
 
-def _by_bytes(frame: DataFrame) -> DataFrame:
+def by_bytes(frame: DataFrame) -> DataFrame:
     """Compare strings by their bytes, as across events: a collation would hold in Spark only."""
     collated = {
         field.name: F.collate(quote(field.name), _BYTES)
@@ -201,10 +221,25 @@ def _keys(plan: Plan) -> list[Column]:
     return [F.col(quote(name)) for name in plan.keys]
 
 
-def together(frame: DataFrame, plan: Plan) -> DataFrame:
-    """Bring the rows of each partition together, with the columns that are needed to sort and to read."""
-    frame = frame.select(*(F.col(quote(name)) for name in row_columns(plan)))
-    keys = _keys(plan)
+def together(
+    frame: DataFrame, plan: Plan, slices: Column | None = None, placed: Placed = Placed.ANYWHERE
+) -> DataFrame:
+    """Bring the rows of each partition together, with the columns that are needed to sort and to read.
+
+    With ``slices`` those of each slice of time, which a row may be in several of.  Rows that are ``placed``
+    well already stay where they are.
+    """
+    sliced = [] if slices is None else [slices.alias(SLICE)]
+    columns = dict.fromkeys((*sent_columns(plan), *_order(plan)))
+    frame = frame.select(*(F.col(quote(name)) for name in columns), *sliced)
+    keys = _keys(plan) + ([] if slices is None else [F.col(SLICE)])
+    if placed is Placed.TOGETHER:
+        return frame
+    if placed is Placed.IN_BUCKETS:
+        # A window function asks for what matching needs, so Spark moves and sorts rows only where it must.
+        order = [F.col(quote(name)).asc_nulls_first() for name in _order(plan)]
+        number = F.row_number().over(Window.partitionBy(*keys).orderBy(*order))
+        return frame.withColumn(_NUMBER, number).where(F.col(_NUMBER) > 0).drop(_NUMBER)
     return frame.repartition(*keys) if keys else frame.repartition(1)
 
 
@@ -213,17 +248,36 @@ def row_columns(plan: Plan) -> list[str]:
     return list(dict.fromkeys((*plan.prepared_columns, *_order(plan))))
 
 
+def sent_columns(plan: Plan) -> tuple[str, ...]:
+    """Return the columns of a batch that workers get.
+
+    All of a prepared batch, but the type where the roles of a row tell it: a number moves faster.
+    """
+    known = tells_types(plan)
+    return tuple(name for name in plan.prepared_columns if not known or name != plan.schema.type_column)
+
+
+def tells_types(plan: Plan) -> bool:
+    """Say whether the roles of each row that can be bound tell its type, and nothing else looks at that."""
+    column = plan.schema.type_column
+    if column is None or column not in plan.needed or not pa.types.is_string(plan.schema.columns[column]):
+        return False
+    looked_at = {*plan.split, *plan.partition, *map(physical, plan.made)}
+    return column not in looked_at and all(role.type is not None for role in plan.roles)
+
+
 def arranged(frame: DataFrame, plan: Plan, spanned: DataFrame | None = None) -> DataFrame:
     """Sort rows within their partitions, and keep only the columns that the engine reads.
 
-    The columns are those of :func:`prepared_columns` by position: ``mapInArrow`` takes a dot or a
-    backtick in a name for syntax, so here they have plain names.  What :func:`covered`
-    tells comes last.
+    The columns are those of :func:`sent_columns` by position: ``mapInArrow`` takes a dot or a
+    backtick in a name for syntax, so here they have plain names.  The slice of a row comes first, what
+    :func:`covered` tells comes last.
     """
     order = [F.col(quote(name)).asc_nulls_first() for name in _order(plan)]
-    frame = frame.sortWithinPartitions(*_keys(plan), *order)
-    columns = plan.prepared_columns
-    plain = [F.col(quote(name)).alias(f"c{number}") for number, name in enumerate(columns)]
+    sliced = [F.col(SLICE)] if SLICE in frame.columns else []
+    frame = frame.sortWithinPartitions(*_keys(plan), *sliced, *order)
+    columns = sent_columns(plan)
+    plain = [*sliced] + [F.col(quote(name)).alias(f"c{number}") for number, name in enumerate(columns)]
     return frame.select(*plain, *([] if spanned is None else [spanned.scalar().alias(COVERED)]))
 
 
@@ -239,7 +293,7 @@ def covered(frame: DataFrame, plan: Plan) -> DataFrame | None:
 def _order(plan: Plan) -> tuple[str, ...]:
     """Return the columns that rows are sorted by."""
     order = plan.schema.order_columns()
-    columns = plan.prepared_columns
+    columns = sent_columns(plan)
     return order if _order_matters(plan) else tuple(name for name in order if name in columns)
 
 
@@ -264,7 +318,7 @@ def _roles_sql(roles: tuple[Role, ...], schema: EventSchema) -> str:
     return " | ".join(terms)
 
 
-def _scan_sql(roles: tuple[Role, ...], schema: EventSchema) -> str | None:
+def scan_sql(roles: tuple[Role, ...], schema: EventSchema) -> str | None:
     """Return a condition that every row with a role meets, in a form that data sources understand."""
     terms = []
     for role in roles:

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from fyke.errors import InputError, shown
+from fyke.spark.worker_errors import bring_errors_back, hush_workers
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
@@ -62,9 +63,12 @@ def arrange_workers(spark: SparkSession) -> None:
     On one machine they get the driver's interpreter.  On a cluster, and behind Connect, this package
     is shipped to them once a session; its dependencies (numba, pyarrow) must be installed there.
     """
+    bring_errors_back()
     if spark in _shipped:
         return
-    if not _is_local(spark):
+    if _is_local(spark):
+        hush_workers()
+    else:
         spark.addArtifacts(str(package_archive()), pyfile=True)
     _shipped.add(spark)
 

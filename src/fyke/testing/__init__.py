@@ -1,5 +1,7 @@
 """Test your patterns as streams, in one process and without Spark.
 
+Examples
+--------
 >>> from fyke.testing import replay, assert_matches
 >>> seen = replay("PATTERN SEQ(a x, b y) WITHIN 9", "a@0 | b@3 | crash | b@12")
 >>> assert_matches(seen, ["x@0 y@3"])

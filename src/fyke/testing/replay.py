@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from fyke.call.events import take_events
-from fyke.call.options import named_options
+from fyke.call.options import event_options
 from fyke.call.pattern import PatternCall
 from fyke.engine.engine import Engine
 from fyke.engine.input.order import times
@@ -19,7 +19,7 @@ from fyke.engine.output.builders import builder_of
 from fyke.engine.stored_state import StoredStates
 from fyke.errors import InputError, OptionError
 from fyke.language.query import Query
-from fyke.language.text import parse
+from fyke.language.text import parse_event_query
 from fyke.testing.timeline import Timeline, parse_timeline
 
 _BEGINNING = -(2**63)
@@ -101,7 +101,7 @@ def replay(
         If the timeline cannot be read, or the query cannot run.
     """
     stream = parse_timeline(timeline) if isinstance(timeline, str) else timeline
-    pattern = parse(query) if isinstance(query, str) else query
+    pattern = parse_event_query(query) if isinstance(query, str) else query
     if not isinstance(pattern, Query):
         raise InputError(
             "replay takes a pattern, found a relational query",
@@ -110,7 +110,7 @@ def replay(
     if not isinstance(delay, int) or isinstance(delay, bool) or delay < 0:
         raise OptionError(f"delay must be a number of time units, 0 or more, found {delay!r}")
     options = {"time": stream.time, "type": "type", **options}
-    checked = named_options(replay.__name__, pattern, options, "metrics", "watermark")
+    checked = event_options(replay.__name__, pattern, options, "metrics", "watermark")
     plan = PatternCall(take_events(stream.events), checked).plan()
     if not plan.window.bounded:
         raise OptionError(

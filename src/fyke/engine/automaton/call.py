@@ -197,6 +197,8 @@ class AutomatonCall:
             self.segments[:, 4] = np.searchsorted(segment[order], numbers, side="right")
             self.cursor[L.CURSOR_NODES] = count
             self.cursor[L.CURSOR_LOADED] = len(integers)
+            # About as many runs will be saved as there were.
+            self.saved = self._rows(len(integers) + len(integers) // 4 + 16)
         self.output.make_room(_BINDINGS)
 
     def _provide(self, status: int) -> bool:
@@ -208,7 +210,7 @@ class AutomatonCall:
         elif status == L.NEED_NODES:
             return self._grow_nodes()
         elif status == L.NEED_SAVED:
-            count = 2 * len(self.saved.integers)
+            count = 4 * len(self.saved.integers)
             self.meter.hold("saved runs", count * self._run_bytes(), self._row())
             self.saved = self._larger(self.saved, count)
         elif status in (L.NEED_OUTPUT, L.PAUSE):

@@ -89,7 +89,8 @@ def _loaded(
     """Yield the values of bound variables that the instructions of a condition load."""
     for operation, *operands in condition.code:
         if operation in _LOADS:
-            loads = [(_LOADS[operation], operands[0], operands[1])]
+            known = operands[2] == L.KNOWN
+            loads = [] if known else [(_LOADS[operation], operands[0], operands[1])]
         elif operation in _COMPARED_LOADS:
             kind = _COMPARED_LOADS[operation]
             loads = [(kind, operands[0], operands[1]), (kind, operands[2], operands[3])]
@@ -98,7 +99,8 @@ def _loaded(
         elif operation == L.LENGTH:
             loads = []
             if bound >> operands[0] & 1:
-                yield [L.MERGE_INTEGER, _place(operands[0], L.RUN_COUNT), 0]
+                kind = L.MERGE_CAPPED if operands[1] else L.MERGE_INTEGER
+                yield [kind, _place(operands[0], L.RUN_COUNT), operands[1]]
         elif L.ACC_LOAD_I <= operation < L.LENGTH:
             loads = []
             yield from _accumulated(operation, operands, accumulators, bound)
@@ -117,13 +119,13 @@ def _accumulated(
     """Yield the parts of the accumulator that an instruction loads."""
     floats = operation in (L.ACC_LOAD_F, L.ACC_AVERAGE, L.ACC_DEVIATION)
     for variable, acc in accumulators:
-        if not bound >> variable & 1 or acc.slot != operands[1 if floats else 0]:
+        if not bound >> variable & 1 or acc.loaded != operands[1 if floats else 0]:
             continue
-        if acc.kind in (L.ACC_MIN, L.ACC_MAX):
+        if acc.positions:
             kind = L.MERGE_VALUE_I if acc.typed == 0 else L.MERGE_VALUE_F
-            yield [kind, acc.slot, acc.column]
+            yield from ([kind, place, acc.column] for place in acc.positions)
             continue
-        for k in range(3 if acc.kind == L.ACC_SUM_I else 1):
+        for k in range(acc.integers):
             yield [L.MERGE_INTEGER, acc.slot + k, 0]
         for k in range({L.ACC_SUM_F: 1, L.ACC_MOMENTS: 2}.get(acc.kind, 0)):
             yield [L.MERGE_FLOAT, acc.floats + k, 0]

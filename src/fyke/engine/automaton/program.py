@@ -56,7 +56,8 @@ class AutomatonProgram(Program):
         self.bounds = [
             Bounds(v.group, v.minimum, v.maximum, self.before[k]) for k, v in enumerate(self.variables)
         ]
-        self.pending = [Pending(self.code[p.number], p.needs, p.each, p.whole) for p in self.placed]
+        self.checked = [*self.placed, *self.early]
+        self.pending = [Pending(self.code[p.number], p.needs, p.each, p.whole) for p in self.checked]
         self.states: dict[tuple[int, int], int] = {}
         self.state_keys: list[tuple[int, int]] = []
         positive = (1 << self.positives) - 1
@@ -198,16 +199,17 @@ class AutomatonProgram(Program):
     ) -> tuple[int, int]:
         """Append the conditions that binding ``v`` decides; return their range in the check table."""
         bit, first = 1 << v, len(self.check_rows)
-        for placed in self.placed:
+        for placed in self.checked:
             after = placed.needs & ~(bound | bit) == 0 and placed.whole & ~closed_after == 0
             before = placed.needs & ~bound == 0 and placed.whole & ~closed == 0
-            if not after or (before and not placed.each & bit):
+            if not after or (before and not (placed.each | placed.reached) & bit):
                 continue
             if already is not None and placed.whole & ~already == 0:
                 continue
-            if not extends and placed.lagged & bit:
-                continue  # a group of one element has no element before
-            every = placed.each != 0 and not (placed.each == bit and (before or not extends))
+            if not extends and (placed.lagged | placed.reached) & bit:
+                continue  # a group of one element has no element before, and no second one
+            new_alone = placed.each == bit and (before or not extends) and not placed.reached & bit
+            every = placed.each != 0 and not new_alone
             self.check_rows.append([placed.number, int(every)])
         return first, len(self.check_rows)
 

@@ -92,8 +92,7 @@ def _positions(program: AutomatonProgram, integers: Array) -> list[tuple[int, Ar
         bound = integers[:, at + L.RUN_COUNT] > 0
         found += [(at + k, bound) for k in (L.RUN_FIRST_OF, L.RUN_LAST_OF, L.RUN_BARRIER)]
     for acc in program.compiler.accumulators.values():
-        if acc.kind in (L.ACC_MIN, L.ACC_MAX):
-            found.append((acc.slot, integers[:, acc.slot] >= 0))
+        found += [(place, integers[:, place] >= 0) for place in acc.positions]
     return found
 
 

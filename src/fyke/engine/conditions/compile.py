@@ -10,6 +10,7 @@ Decimals of several events are computed with exactly or not at all: as whole num
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
@@ -65,20 +66,42 @@ class Accumulator:
     kind: int
     column: int
     typed: int
+    offset: int = 0  # of an element by number
     slot: int = 0
     floats: int = 0
+
+    @property
+    def integers(self) -> int:
+        """How many integers it has in a run."""
+        return {L.ACC_SUM_I: 3, L.ACC_BACK: self.offset + 1}.get(self.kind, 1)
+
+    @property
+    def loaded(self) -> int:
+        """The place of its value, or of its first integer."""
+        return self.slot + (self.offset if self.kind == L.ACC_BACK else 0)
+
+    @property
+    def positions(self) -> range:
+        """The places that hold positions of events, or something negative."""
+        return range(self.slot, self.slot + (self.integers if self.kind >= L.ACC_MIN else 0))
 
 
 @dataclass(slots=True)
 class Compiler(OperatorCompiler):
     """Compiles the conditions of one alternative and collects what they share."""
 
-    accumulators: dict[tuple[int, int, int, int], Accumulator] = field(default_factory=dict)
+    accumulators: dict[tuple[int, int, int, int, int], Accumulator] = field(default_factory=dict)
     depth: int = 1
 
-    def condition(self, expression: Expression) -> Code:
-        """Return the instructions that leave the truth of a condition on the integer stack."""
+    def condition(self, expression: Expression, reached: Iterable[tuple[str, int]] = ()) -> Code:
+        """Return the instructions that leave the truth of a condition on the integer stack.
+
+        It is true as well while a group has not so many elements as it must have ``reached``.
+        """
         code = self._compile(expression).code
+        for name, count in reached:
+            few = [*self._length_up_to(name, count), self._op(L.CONST_I, count), self._op(L.LT_I)]
+            code = [*code, *few, self._op(L.OR)]
         self.depth = max(self.depth, len(code) + 1)
         return code
 
@@ -194,6 +217,8 @@ class Compiler(OperatorCompiler):
                     text=self.text,
                 )
             use = self.columns[argument.path[0]]
+            if argument.offset:
+                self._refuse(argument, "corr takes the first and the last of a group, no other by number")
             places += [use.number, 4 * self.variables[argument.variable] + SLOT[argument.index]]
         return Value([[L.CORRELATION, *places, 0]], "f", Kind.FLOAT, pa.float64())
 
@@ -250,16 +275,46 @@ class Compiler(OperatorCompiler):
         load = L.LOAD_I if use.store == "i" else L.LOAD_F
         return self._load(use, lambda number: [self._op(load, number, 4 * variable + slot)])
 
-    def _accumulator(self, variable: int, kind: int, column: int, typed: int) -> Accumulator:
-        key = (variable, kind, column, typed)
-        return self.accumulators.setdefault(key, Accumulator(kind, column, typed))
+    def _numbered(self, node: Reference, use: ColumnUse) -> Value:
+        """Return an attribute of an element that is counted from the first, or back from the last.
+
+        An accumulator knows it once it has been added.  The one that is being bound is not: if it is the
+        element itself, then so is the last one.
+        """
+        typed = 0 if use.store == "i" else 1
+        first = node.index is Index.FIRST
+        variable = self.variables[node.variable]
+        kind = L.ACC_ON if first else L.ACC_BACK
+        acc = self._accumulator(variable, kind, use.number, typed, node.offset)
+        load, place, choose = (
+            (L.LOAD_I, L.ACC_ELEMENT_I, L.IF_I) if typed == 0 else (L.LOAD_F, L.ACC_ELEMENT_F, L.IF_F)
+        )
+
+        def code(number: int) -> Code:
+            known = [self._op(place, id(acc), number, 1)]
+            if not first:
+                return known
+            count = node.offset + 1
+            here = [*self._length_up_to(node.variable, count), self._op(L.CONST_I, count), self._op(L.EQ_I)]
+            last = self._op(load, number, 4 * variable + L.SLOT_LAST, L.KNOWN)
+            return [*here, last, *known, self._op(choose)]
+
+        return self._load(use, code)
+
+    def _length_up_to(self, name: str, count: int) -> Code:
+        """Return the code of a length, of which no matter is how much it exceeds ``count``."""
+        return [self._op(L.LENGTH, self.variables[name], count)]
+
+    def _accumulator(self, variable: int, kind: int, column: int, typed: int, offset: int = 0) -> Accumulator:
+        key = (variable, kind, column, typed, offset)
+        return self.accumulators.setdefault(key, Accumulator(kind, column, typed, offset))
 
     def place_accumulators(self, first_integer: int) -> tuple[int, int]:
         """Give every accumulator its places in a run; return how many integers and floats they need."""
         integers, floats = first_integer, 0
         for acc in self.accumulators.values():
             acc.slot, acc.floats = integers, floats
-            integers += 3 if acc.kind == L.ACC_SUM_I else 1
+            integers += acc.integers
             floats += {L.ACC_SUM_F: 1, L.ACC_MOMENTS: 2}.get(acc.kind, 0)
         return integers - first_integer, floats
 
@@ -273,7 +328,7 @@ class Compiler(OperatorCompiler):
             if operation == L.ACC_LOAD_I:
                 places = [acc.slot, -1 if second < 0 else acc.slot + 1]
             elif operation in (L.ACC_ELEMENT_I, L.ACC_ELEMENT_F):
-                places = [acc.slot, second]
+                places = [acc.loaded, second]
             else:
                 places = [acc.floats, acc.slot]
             # A new row: IN and BETWEEN repeat the instructions of their operand.

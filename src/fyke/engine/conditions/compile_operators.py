@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -63,7 +64,7 @@ _ABOVE_ALL = {"=": ">", "!=": "<=", "<": "<=", "<=": "<=", ">": ">", ">=": ">"}
 
 
 @dataclass(slots=True)
-class OperatorCompiler:
+class OperatorCompiler(ABC):
     """Compiles what operators stand between; :meth:`_compile` is that of the whole language.
 
     ``exact`` collects what decimals need of a batch to be exact, ``constants`` the floats and ``strings`` the
@@ -79,8 +80,13 @@ class OperatorCompiler:
     strings: list[str] = field(default_factory=list)
     exact: list[Exactness] = field(default_factory=list)
 
+    @abstractmethod
     def _compile(self, node: Expression) -> Value:
-        raise NotImplementedError
+        """Return the code of an expression of any kind."""
+
+    @abstractmethod
+    def _numbered(self, node: Reference, use: ColumnUse) -> Value:
+        """Return the code of an attribute of an element in the midst of a group."""
 
     def _refuse(self, node: Expression, message: str, remedy: str = "") -> NoReturn:
         raise UnsupportedQueryError(message, place=node.place, text=self.text, remedy=remedy)
@@ -91,7 +97,9 @@ class OperatorCompiler:
         def written(reference: Reference) -> Expression:
             return map_references(
                 self.columns[reference.path[0]].source,
-                lambda own: replace(own, variable=reference.variable, index=reference.index),
+                lambda own: replace(
+                    own, variable=reference.variable, index=reference.index, offset=reference.offset
+                ),
             )
 
         return unparse_expression(map_references(node, written))
@@ -128,6 +136,8 @@ class OperatorCompiler:
         slot = 4 * self.variables[node.variable] + SLOT[node.index]
         if use.store == "list":
             self._refuse(node, "a list can only be used in corr(...) across events")
+        if node.offset:
+            return self._numbered(node, use)
         load = L.LOAD_I if use.store == "i" else L.LOAD_F
         return self._load(use, lambda number: [self._op(load, number, slot)])
 

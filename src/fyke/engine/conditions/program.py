@@ -44,6 +44,7 @@ class Placed:
     each: int
     lagged: int
     whole: int
+    reached: int = 0
 
 
 class Program:
@@ -75,6 +76,7 @@ class Program:
         self.absence_rows: list[list[int]] = []
         self.enough: dict[str, int] = {}
         self._absences(alternative.absences, -1)
+        self.early = [self._early(condition) for condition in alternative.conditions if condition.reached]
         self._place_accumulators()
 
     # --- conditions and absences ------------------------------------------------------
@@ -91,16 +93,24 @@ class Program:
     def _mask(self, names: frozenset[str]) -> int:
         return sum(1 << self.number[name] for name in names)
 
-    def _condition(self, condition: Condition) -> Placed:
-        code = self.compiler.condition(condition.expression)
+    def _condition(self, condition: Condition, reached: frozenset[tuple[str, int]] = frozenset()) -> Placed:
+        code = self.compiler.condition(condition.expression, sorted(reached))
         first = sum(map(len, self.code))
         self.code.append(code)
         each = len(self.each_rows)
         for name in sorted(condition.each):
             self.each_rows.append([self.number[name], int(name in condition.lagged)])
         self.condition_rows.append([first, first + len(code), each, len(self.each_rows)])
-        masks = (condition.variables, condition.each, condition.lagged, condition.whole)
+        grown = frozenset(name for name, _ in reached)
+        masks = (condition.variables, condition.each, condition.lagged, condition.whole - grown, grown)
         return Placed(len(self.condition_rows) - 1, *map(self._mask, masks))
+
+    def _early(self, condition: Condition) -> Placed:
+        """Return a condition on elements by number as it is asked before the groups are closed.
+
+        It says nothing until each of these groups has the element, so it may be asked at any time.
+        """
+        return self._condition(condition, condition.reached)
 
     def _absences(self, absences: tuple[Absence, ...], parent: int) -> None:
         for absence in absences:
@@ -200,7 +210,7 @@ class Program:
 
     def _accumulator_rows(self) -> list[list[int]]:
         ordered = sorted(self.compiler.accumulators.items(), key=lambda item: item[0][0])
-        return [[acc.kind, acc.column, acc.typed, acc.slot, acc.floats] for _, acc in ordered]
+        return [[acc.kind, acc.column, acc.typed, acc.slot, acc.floats, acc.offset] for _, acc in ordered]
 
     def _ranked(self, code: Code, ranks: Mapping[str, int]) -> Code:
         texts = self.compiler.strings

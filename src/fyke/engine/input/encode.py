@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -23,18 +23,25 @@ _INTEGER_KINDS = (Kind.INTEGER, Kind.BOOLEAN, Kind.NULL)
 
 def column_uses(plan: Plan) -> dict[str, ColumnUse]:
     """Decide where each derived column lives."""
-    types = plan.types
+    sources = {derived.name: derived.expression for derived in plan.derived}
+    return uses_of(plan.types, sources, plan.text)
+
+
+def uses_of(
+    types: Mapping[str, pa.DataType], sources: Mapping[str, Expression], text: str | None
+) -> dict[str, ColumnUse]:
+    """Decide where columns live, given their types and the expressions over a row that they are made of."""
     narrow = [kind for kind in types.values() if _is_narrow(kind)]
     finest = max((kind.scale for kind in narrow), default=0)
     uses: dict[str, ColumnUse] = {}
     counts = {"i": 0, "f": 0, "list": 0}
-    for derived in plan.derived:
-        arrow = types[derived.name]
+    for name, source in sources.items():
+        arrow = types[name]
         kind = kind_of(arrow)
         store = {Kind.FLOAT: "f", Kind.LIST: "list"}.get(kind, "i")
         if kind in (Kind.STRUCT, Kind.OTHER):
             raise TypeClashError(
-                f"{arrow} cannot be compared across events", text=plan.text, remedy="Use one of its fields."
+                f"{arrow} cannot be compared across events", text=text, remedy="Use one of its fields."
             )
         scale, ranked = 0, kind is Kind.DECIMAL and not _is_narrow(arrow)
         if kind is Kind.DECIMAL:
@@ -42,9 +49,7 @@ def column_uses(plan: Plan) -> dict[str, ColumnUse]:
             fits = not ranked and arrow.precision - arrow.scale + finest <= SAFE_DIGITS
             scale = finest if fits else arrow.scale
         number, units = counts[store], counts[store] + 1 if ranked else -1
-        uses[derived.name] = ColumnUse(
-            store, number, kind, arrow, scale, ranked, units, source=derived.expression
-        )
+        uses[name] = ColumnUse(store, number, kind, arrow, scale, ranked, units, source=source)
         counts[store] += 2 if ranked else 1
     return uses
 
@@ -56,12 +61,16 @@ def _is_narrow(kind: pa.DataType) -> bool:
 
 def time_tick(plan: Plan) -> int:
     """Return the nanoseconds of one tick: microseconds, unless something is finer."""
-    expressions: list[Expression] = [c.expression for a in plan.alternatives for c in a.conditions]
+    return tick_of([c.expression for a in plan.alternatives for c in a.conditions], plan.types)
+
+
+def tick_of(expressions: Iterable[Expression], types: Mapping[str, pa.DataType]) -> int:
+    """Return the nanoseconds of one tick for conditions over columns of some types."""
     fine = any(
         isinstance(node, Duration) and node.nanoseconds % 1000 for each in expressions for node in walk(each)
     )
     temporal = (pa.types.is_timestamp, pa.types.is_duration)
-    fine |= any(test(kind) and kind.unit == "ns" for kind in plan.types.values() for test in temporal)
+    fine |= any(test(kind) and kind.unit == "ns" for kind in types.values() for test in temporal)
     return 1 if fine else 1000
 
 
@@ -74,14 +83,26 @@ def encode(
     literals: Collection[str],
 ) -> tuple[Data, dict[str, int]]:
     """Return the arrays of a prepared batch and the ranks of string literals among its strings."""
-    rows = table.num_rows
+    arrays = {d.name: one_array(table.column(physical(d))) for d in plan.derived}
+    return encode_columns(arrays, uses, tick, events, literals, table.num_rows)
+
+
+def encode_columns(
+    given: Mapping[str, pa.Array],
+    uses: Mapping[str, ColumnUse],
+    tick: int,
+    events: Array,
+    literals: Collection[str],
+    rows: int,
+) -> tuple[Data, dict[str, int]]:
+    """Return the arrays of some columns and the ranks of string literals among their strings."""
     stores = [use.store for use in uses.values() for _ in range(2 if use.ranked else 1)]
     cols_i = np.zeros((max(1, stores.count("i")), rows), np.int64)
     cols_f = np.zeros((max(1, stores.count("f")), rows), np.float64)
     valid_i, valid_f = np.ones(cols_i.shape, np.uint8), np.ones(cols_f.shape, np.uint8)
     lists = np.zeros((max(1, stores.count("list")), rows + 1), np.int64)
     values: list[Array] = []
-    arrays = {d.name: _plain(one_array(table.column(physical(d)))) for d in plan.derived}
+    arrays = {name: _plain(array) for name, array in given.items()}
     domain = _string_domain([a for a in arrays.values() if _is_text(a)], literals)
     ranked = [arrays[name] for name, use in uses.items() if use.ranked]
     decimals = _decimal_domain(ranked)

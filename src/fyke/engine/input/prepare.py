@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -119,33 +119,67 @@ def prepare(
     so all come along, unless this is the ``whole_input`` and no two times are equal.  Then rows too far
     from any event that a match must have, given its ``anchors``, are left out as well.
     """
-    schema = plan.schema
-    ends = times(table.column(schema.end))
-    distinct = whole_input and _all_different(ends)
+    ends = times(table.column(plan.schema.end))
+    distinct = whole_input and all_different(ends)
+    players = find_players(table, ends, plan, distinct=distinct)
+    if whole_input and anchors is not None:
+        near = near_anchors(players.ends, players.roles, anchors)
+        players = players if near is None else players.chosen(near)
+    if whole_input and not distinct and players.relevant is not None:
+        distinct = all_different(players.ends)
+    return carry(players, plan, distinct=distinct, numbered=whole_input)
+
+
+@dataclass(frozen=True, slots=True)
+class Players:
+    """The rows of a table that must reach the engine: their positions (None: all), roles and ends."""
+
+    table: pa.Table
+    types: _Types | None
+    relevant: Array | None
+    roles: Array
+    ends: Array
+
+    def chosen(self, places: Array) -> Players:
+        """Return some of these rows, in the order of ``places``."""
+        relevant = places if self.relevant is None else self.relevant[places]
+        return replace(self, relevant=relevant, roles=self.roles[places], ends=self.ends[places])
+
+    def columns(self, names: Sequence[str]) -> pa.Table:
+        """Return columns of these rows."""
+        table = self.table.select(list(names))
+        return table if self.relevant is None else table.take(pa.array(self.relevant))
+
+
+def find_players(table: pa.Table, ends: Array, plan: Plan, *, distinct: bool) -> Players:
+    """Return the rows that must reach the engine; ``distinct``: no two of the input have one end."""
     types = _encoded_types(table, plan, ordered=distinct)
     relevant, roles = _players(table, types, plan)
-    ends = ends if relevant is None else ends[relevant]
-    if whole_input and anchors is not None:
-        near = near_anchors(ends, roles, anchors)
-        if near is not None:
-            relevant, roles, ends = near if relevant is None else relevant[near], roles[near], ends[near]
-    if whole_input and not distinct and relevant is not None:
-        distinct = _all_different(ends)
+    return Players(table, types, relevant, roles, ends if relevant is None else ends[relevant])
+
+
+def carry(players: Players, plan: Plan, *, distinct: bool, numbered: bool) -> pa.Table:
+    """Return the prepared batch of these rows.
+
+    If not all are ``distinct`` in time, the columns that order them come along.  ``numbered``: types may be
+    numbers of names, which move faster than strings; the result turns them back.
+    """
+    schema, types, table, relevant = plan.schema, players.types, players.table, players.relevant
     carried = dict.fromkeys(plan.needed)
     if not distinct:
         carried |= dict.fromkeys(schema.order_columns())
-    mentioned, numbered = _mentioned(plan), None
+    mentioned, as_number = _mentioned(plan), None
     texts = schema.type_column is not None and _is_text(table.schema.field(schema.type_column).type)
-    if whole_input and types is not None and texts and schema.type_column not in mentioned:
-        numbered = schema.type_column  # numbers move faster than strings; the result turns them back
+    if numbered and types is not None and texts and schema.type_column not in mentioned:
+        as_number = schema.type_column
     if relevant is not None:
-        used = dict.fromkeys(name for name in (*carried, *mentioned) if name != numbered)
+        used = dict.fromkeys(name for name in (*carried, *mentioned) if name != as_number)
         table = table.select(list(used)).take(pa.array(relevant))
-    columns = {name: table.column(name) for name in carried if name != numbered}
-    if types is not None and numbered in carried:
+    columns = {name: table.column(name) for name in carried if name != as_number}
+    if types is not None and as_number in carried:
         columns = {name: columns.get(name) for name in carried}
-        columns[numbered] = pa.chunked_array([types.array(relevant)])
-    columns[ROLES] = pa.chunked_array([pa.array(roles)])
+        columns[as_number] = pa.chunked_array([types.array(relevant)])
+    columns[ROLES] = pa.chunked_array([pa.array(players.roles)])
     for derived in plan.made:
         name = physical(derived)
         if name not in columns:
@@ -175,7 +209,8 @@ def _relevant(table: pa.Table, roles: Array, plan: Plan) -> Array | None:
     return None if keep.all() else np.flatnonzero(keep)
 
 
-def _all_different(ends: Array) -> bool:
+def all_different(ends: Array) -> bool:
+    """Say whether no two times are equal."""
     if bool((ends[1:] > ends[:-1]).all()):
         return True
     ends = np.sort(ends)

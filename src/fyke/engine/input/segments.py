@@ -42,14 +42,13 @@ def find_segments(ordered: Ordered, read: Array, watermark: int | None) -> Array
 
 
 def count_ties(
-    ordered: Ordered, begins: Array, ends: Array, successions: Sequence[Succession], *, apart: bool
+    events: Array, begins: Array, ends: Array, successions: Sequence[Succession], *, apart: bool
 ) -> tuple[int, int]:
     """Count the relevant rows read now that share their time with another one of their partition.
 
     Count among them the points at the time of another one that they could directly follow, if only they
     were later or a tie-breaker said so.  ``apart``: partitions lie one after the other.
     """
-    events = ordered.events
     if bool((events[L.EVENT_END, 1:] != events[L.EVENT_END, :-1]).all()):
         return 0, 0
     counted = events[L.EVENT_ROLES] != 0

@@ -12,6 +12,7 @@ import ast
 import functools
 import hashlib
 import inspect
+import threading
 from collections.abc import Callable
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -70,6 +71,7 @@ class _Part(CPUDispatcher):
 
     def __init__(self, function: Any, compiler: Any, **options: Any) -> None:
         options |= {"nopython": True, "boundscheck": BOUNDSCHECK, "error_model": "numpy", "_nrt": False}
+        options["nogil"] = True  # kernels know arrays alone, and threads run them side by side
         super().__init__(
             function, targetoptions={**options, "no_cfunc_wrapper": True}, pipeline_class=compiler
         )
@@ -138,7 +140,9 @@ class Entry:
             with compile_lock():  # another process may have compiled it until then
                 kernel.compile(signature)
         self._code = kernel.overloads[signature].entry_point
-        _seconds[0] += perf_counter() - begin
+        spent = perf_counter() - begin
+        _own.seconds = seconds_compiling() + spent
+        _all[0] += spent
 
 
 def _is_array(kind: Any) -> bool:
@@ -155,12 +159,17 @@ def _type_of(kind: Any) -> Any:
 
 
 ENTRIES: list[Entry] = []
-_seconds = [0.0]
+_own, _all = threading.local(), [0.0]
 
 
 def seconds_compiling() -> float:
-    """Return how long this process has loaded or compiled kernels so far."""
-    return _seconds[0]
+    """Return how long this thread has loaded or compiled kernels so far."""
+    return cast(float, getattr(_own, "seconds", 0.0))
+
+
+def seconds_of_all_threads() -> float:
+    """Return how long the threads of this process have loaded or compiled kernels so far."""
+    return _all[0]
 
 
 def entry(function: Function) -> Function:

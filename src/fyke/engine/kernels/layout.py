@@ -106,8 +106,11 @@ ACC_COLUMN = 1
 ACC_TYPED = 2  # 0 integer column, 1 float column
 ACC_SLOT = 3  # first of its integers in a run
 ACC_FLOATS = 4  # first of its floats in a run
-ACC_SIZE = 5
+ACC_OFFSET = 5  # of an element by number: how far from the first, or from the last
+ACC_SIZE = 6
 ACC_COUNT, ACC_SUM_I, ACC_SUM_F, ACC_MOMENTS, ACC_MIN, ACC_MAX = 0, 1, 2, 3, 4, 5
+ACC_ON = 6  # the position of an element by its number; below -1: minus one, minus the elements to come
+ACC_BACK = 7  # the positions of the last elements, the last one first
 
 # --- absence table (one row per absence, nested ones after their parent) ---------------------------
 ABSENCE_PARENT = 0  # -1 for an absence beside the positive part
@@ -224,6 +227,7 @@ ABS_I, ABS_F, SIGN_F, SQRT, EXP, LN, LOG10, LOG2, POW, FLOOR, CEIL = (
 LEAST_I, LEAST_F, GREATEST_I, GREATEST_F = 53, 54, 55, 56
 COALESCE_I, COALESCE_F, NULLIF_I, NULLIF_F, IF_I, IF_F = 57, 58, 59, 60, 61, 62
 CORRELATION, CALL = 63, 64
+KNOWN = 1  # third operand of a load: an accumulator that is loaded beside it has the same value
 COMPARE_LOADS_I, COMPARE_LOADS_F = 65, 66  # two loads and a comparison in one
 INSTRUCTION_SIZE = 6
 

@@ -186,10 +186,10 @@ class LazyCall:
         )
 
     def _begin_accumulators(self) -> None:
-        """Empty the accumulators at the bottom of the stack: there is no least and no greatest value yet."""
+        """Empty the accumulators at the bottom of the stack: there is no least, greatest or nth value yet."""
         for acc in self.program.compiler.accumulators.values():
-            if acc.kind in (L.ACC_MIN, L.ACC_MAX):
-                self.kept_i[0, acc.slot] = -1
+            for place in acc.positions:
+                self.kept_i[0, place] = -2 - acc.offset if acc.kind == L.ACC_ON else -1
 
     def _arena(self) -> LazyArena:
         """Return everything the kernel works on."""

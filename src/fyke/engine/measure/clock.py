@@ -45,3 +45,8 @@ class Clock:
         compiling = self._compiled - compiled
         self.seconds["seconds_compile"] += compiling
         self.seconds[f"seconds_{phase}"] += self._since - began - compiling
+
+    def add(self, other: Clock) -> None:
+        """Add the time of each phase that another clock has measured."""
+        for name, seconds in other.seconds.items():
+            self.seconds[name] += seconds

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 
 from fyke.engine.input.single_array import one_array
 from fyke.plan.missing_types import missing_types, named_types
-from fyke.plan.plan import ROLES, Plan
+from fyke.plan.plan import Plan
 
 
-def missing_in_table(plan: Plan, table: pa.Table, rows: pa.Table | None = None) -> dict[str, str]:
+def missing_in_table(plan: Plan, table: pa.Table, played: int = 0) -> dict[str, str]:
     """Return the types that a query names and no row of a table has, each with what may be meant.
 
-    Of a table without rows nothing is said.  ``rows`` are its prepared rows: where all types play their
-    roles in them, the table need not be searched.
+    Of a table without rows nothing is said.  ``played`` are roles, as bits, that some row is known to play:
+    where all types play theirs, the table need not be searched.
     """
     named, column = named_types(plan), plan.schema.type_column
     if not named or column is None or table.num_rows == 0:
         return {}
-    if rows is not None:
-        played = int(np.bitwise_or.reduce(rows.column(ROLES).to_numpy(), initial=0))
+    if played:
         named = {name: named[name] for name in named if not _plays(plan, name, played)}
     return missing_types(named, types_in(table.column(column))) if named else {}
 

@@ -67,7 +67,8 @@ class CompressedBuilder:
         at = graphs.nodes[:, EVENT]
         bound = at >= 0
         hashes = np.zeros((len(at), 2), np.uint64)
-        hashes[bound] = event_hashes(at[bound], rows, self.plan.needed, events)
+        apart = tuple(name for name in self.plan.split if name not in self.plan.needed)
+        hashes[bound] = event_hashes(at[bound], rows, self.plan.needed, events, apart)
         fields = {
             PREVIOUS: _previous(graphs.nodes),
             START: _times_at(events[L.EVENT_START], at, rows.schema.field(schema.start).type),

@@ -60,16 +60,16 @@ def share_ends(graphs: GraphSet) -> GraphSet:
     ends, row, pieces = np.unique(graphs.ends, return_inverse=True, return_counts=True)
     if len(ends) == len(graphs):
         return graphs
-    whole = _selected(graphs, np.flatnonzero(pieces[row] == 1))
+    whole = select_graphs(graphs, np.flatnonzero(pieces[row] == 1))
     parts = np.flatnonzero(pieces[row] > 1)
     parts = parts[np.argsort(row[parts], kind="stable")]
     united = np.split(parts, np.flatnonzero(np.diff(row[parts])) + 1)
     return concat_graphs(
-        [whole, *(_united([_selected(graphs, part[None]) for part in each]) for each in united)]
+        [whole, *(_united([select_graphs(graphs, part[None]) for part in each]) for each in united)]
     )
 
 
-def _selected(graphs: GraphSet, numbers: Array) -> GraphSet:
+def select_graphs(graphs: GraphSet, numbers: Array) -> GraphSet:
     """Return some of the graphs."""
     nodes, node_ends = _stretches(graphs.node_ends, numbers)
     lasts, last_ends = _stretches(graphs.last_ends, numbers)

@@ -35,11 +35,11 @@ class MatchIds:
     """Identifiers of matches of one query; what it knows of a table it keeps for the next chunk of matches.
 
     A row is known by the values of ``columns``; of rows equal in all of them, by its number in
-    processing order.
+    processing order.  Rows that differ in ``apart`` are copies of one row and no equal ones.
     """
 
-    def __init__(self, columns: tuple[str, ...], fingerprint: str) -> None:
-        self.columns, self.seed = columns, query_seed(fingerprint)
+    def __init__(self, columns: tuple[str, ...], fingerprint: str, apart: tuple[str, ...] = ()) -> None:
+        self.columns, self.seed, self.apart = columns, query_seed(fingerprint), apart
         self.table: pa.Table | None = None
         self.known: tuple[Array, Array] | None = None
 
@@ -51,7 +51,8 @@ class MatchIds:
             self.table, self.known = table, None
         found = self.known
         if found is None:
-            found = _hashes_of_used(matches.positions, table.select(list(self.columns)), _moments(events))
+            moments = _moments(events, table, self.apart)
+            found = _hashes_of_used(matches.positions, table.select(list(self.columns)), moments)
             if len(found[1]) == table.num_rows:
                 self.known = found
         return fold_ids(matches, *found, self.seed)
@@ -70,11 +71,13 @@ def query_seed(fingerprint: str) -> Array:
     return np.frombuffer(digest, "<u8").astype(np.uint64)
 
 
-def event_hashes(positions: Array, table: pa.Table, columns: tuple[str, ...], events: Array) -> Array:
+def event_hashes(
+    positions: Array, table: pa.Table, columns: tuple[str, ...], events: Array, apart: tuple[str, ...] = ()
+) -> Array:
     """Return two words for each of the rows at ``positions``, by which :func:`fold_ids` knows them."""
     if len(positions) == 0:
         return np.zeros((0, 2), np.uint64)
-    rows, hashes = _hashes_of_used(positions, table.select(list(columns)), _moments(events))
+    rows, hashes = _hashes_of_used(positions, table.select(list(columns)), _moments(events, table, apart))
     return np.ascontiguousarray(hashes[rows[positions]])
 
 
@@ -105,11 +108,22 @@ def _hashes_of_used(positions: Array, table: pa.Table, moments: Array | None) ->
     return rows, hashes
 
 
-def _moments(events: Array) -> Array | None:
-    """Number stretches of rows with one end time; None if no two neighbours share it."""
+def _moments(events: Array, table: pa.Table, apart: tuple[str, ...] = ()) -> Array | None:
+    """Number stretches of rows with one end time; None if no two neighbours share it.
+
+    Rows of one time that differ in ``apart`` have different numbers, wherever they lie.
+    """
     ends = events[L.EVENT_END]
     changes = ends[1:] != ends[:-1]
-    return None if bool(changes.all()) else np.concatenate(([0], np.cumsum(changes)))
+    if bool(changes.all()):
+        return None
+    moments = np.concatenate(([0], np.cumsum(changes)))
+    for name in apart:
+        _, place = np.unique(
+            one_array(table.column(name)).to_numpy(zero_copy_only=False), return_inverse=True
+        )
+        _, moments = np.unique(moments * (int(place.max()) + 1) + place, return_inverse=True)
+    return moments
 
 
 def _used_rows(positions: Array, moments: Array | None, total: int) -> Array:
@@ -117,7 +131,7 @@ def _used_rows(positions: Array, moments: Array | None, total: int) -> Array:
     used = np.zeros(total, bool)
     mark_rows(positions, used)
     if moments is not None:
-        looked_at = np.zeros(int(moments[-1]) + 1, bool)
+        looked_at = np.zeros(int(moments.max()) + 1, bool)
         looked_at[moments[used]] = True
         used = looked_at[moments]
     return np.flatnonzero(used)
@@ -125,7 +139,7 @@ def _used_rows(positions: Array, moments: Array | None, total: int) -> Array:
 
 def _number_twins(hashes: Array, used: Array, moments: Array) -> None:
     """Give equal rows of one moment different hashes, in processing order."""
-    order = np.lexsort((used, hashes[:, 1], hashes[:, 0]))
+    order = np.lexsort((used, moments[used], hashes[:, 1], hashes[:, 0]))
     equal = (hashes[order][1:] == hashes[order][:-1]).all(axis=1)
     equal &= moments[used[order][1:]] == moments[used[order][:-1]]
     if not equal.any():

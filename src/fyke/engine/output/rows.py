@@ -57,7 +57,8 @@ class ResultBuilder:
         self.plan = plan
         self.partition = plan.partition
         self.variables = self._variables()
-        self.ids = MatchIds(plan.needed, plan.fingerprint)
+        apart = tuple(name for name in plan.split if name not in plan.needed)
+        self.ids = MatchIds(plan.needed, plan.fingerprint, apart)
         self.output = plan.result
         self.functions = self._functions()
         self.aggregates, _ = split_aggregates(self.output)

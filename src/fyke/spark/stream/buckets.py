@@ -19,14 +19,25 @@ PACKED = f"{BUCKET} int, {MESSAGE} binary"
 _SCHEMA = pa.schema([(BUCKET, pa.int32()), (MESSAGE, pa.binary())])
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
+_greeted: set[str] = set()  # operators whose buckets a task of this process has called
+
 
 def pack_rows(
-    schema: pa.Schema, split: Sequence[str], buckets: int
+    schema: pa.Schema, split: Sequence[str], buckets: int, operator: str | None = None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that makes messages of the rows of a task; columns are those of ``schema``."""
+    """Return the function that makes messages of the rows of a task; columns are those of ``schema``.
+
+    For an ``operator`` that keeps state, the first rows that a process packs come with an empty message to
+    each bucket.  So after a start the first micro-batch with rows looks at all that is stored, and state of
+    another query is refused before anything is written.
+    """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         named = [batch.rename_columns(schema.names) for batch in batches if batch.num_rows]
+        if named and operator is not None and operator not in _greeted:
+            _greeted.add(operator)
+            for bucket in range(buckets):
+                yield packed_batch(bucket, schema.empty_table())
         if named:
             rows = pa.Table.from_batches(named).cast(schema)
             for bucket, part in _parts(rows, split, buckets):

@@ -18,7 +18,8 @@ from fyke.engine.kernels.arrays import Array
 from fyke.errors import OptionError, StateError, StreamError, TimeColumnError
 from fyke.plan.match_aggregates import MERGEABLE, split_aggregates
 from fyke.plan.open_absences import open_sides
-from fyke.plan.plan import Plan
+from fyke.plan.plan import ROLES, Plan
+from fyke.plan.pushdown import physical
 
 WATERMARK = "spark.watermarkDelayMs"  # how Spark marks a column with a watermark
 MICROSECONDS = 1_000  # in a millisecond, which watermarks and timers count
@@ -101,9 +102,23 @@ def check_time(name: str, kind: pa.DataType) -> None:
 
 
 def use_rocksdb(spark: SparkSession) -> None:
-    """Let a session keep state in RocksDB, the only store that Spark's stateful operator works with."""
-    if spark.conf.get(_STORE, "") != _ROCKS:
+    """Let a session keep state in RocksDB, the only store that Spark's stateful operator works with.
+
+    Raises
+    ------
+    StreamError
+        If the session must not be changed, as in a declarative pipeline.
+    """
+    if spark.conf.get(_STORE, "") == _ROCKS:
+        return
+    try:
         spark.conf.set(_STORE, _ROCKS)
+    except PySparkException as error:
+        raise StreamError(
+            "a pattern on a stream keeps its state in RocksDB, and this session cannot be told so",
+            remedy=f"Put {_STORE}: {_ROCKS} into the configuration of the pipeline. "
+            f"Spark says: {str(error).splitlines()[0]}",
+        ) from None
 
 
 def watermark_of(timer_values: TimerValues) -> int:
@@ -117,14 +132,32 @@ def is_late(rows: pa.Table, time: str, watermark: int) -> Array:
     return np.asarray(times(rows.column(time)) <= watermark)
 
 
+def described(plan: Plan, schema: pa.Schema) -> str:
+    """Return what a state is of in lines that can be compared: the query, its options, the columns kept."""
+    known = plan.schema
+    chosen = {
+        "output": plan.output,
+        "engine": plan.engine,
+        "time": ", ".join(dict.fromkeys(known.time)),
+        "type": known.type_column,
+        "tie_breaker": ", ".join(known.tie_breaker),
+        "touching": known.touching,
+        "complete_windows": plan.complete_windows,
+    }
+    own = {physical(each) for each in plan.made} - known.columns.keys() | {ROLES}
+    lines = [f"{name}: {value}" for name, value in chosen.items() if value]
+    lines += [f"column {field.name}: {field.type}" for field in schema if field.name not in own]
+    return "\n".join([str(plan.query), *lines])
+
+
 @contextmanager
-def check_same_query(about: Any, plan: Plan) -> Iterator[None]:
-    """Say how the query of a checkpoint differs from the one that is run, if that is why state is refused."""
+def check_same_query(about: Any, now: str) -> Iterator[None]:
+    """Say how what a checkpoint is of differs from what is run, if that is why its state is refused."""
     try:
         yield
     except StateError as error:
         found = about.get()
-        before, now = (found or ("",))[0], str(plan.query)
+        before = (found or ("",))[0]
         if before in ("", now):
             raise
         lines = difflib.unified_diff(

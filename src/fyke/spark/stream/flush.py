@@ -22,6 +22,7 @@ from fyke.plan.plan import Plan
 from fyke.spark.session import arrange_workers
 from fyke.spark.stream.checks import check_plan
 from fyke.spark.stream.match import stored_schema
+from fyke.spark.worker_errors import carrying
 
 
 class _Stored:
@@ -91,12 +92,13 @@ def _finish(plan: Plan, schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]
     """Return the function that ends each bucket."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        states, builder = StoredStates(Engine(plan), schema), builder_of(plan)
-        for batch in batches:
-            for row in batch.to_pylist():
-                chunks = dict(zip(row["numbers"] or [], row["chunks"] or [], strict=True))
-                held = states.load(_Stored(row["small"], chunks))
-                _, found = states.advance(held, schema.empty_table(), None)
-                yield from builder.rows(found).to_batches()
+        with carrying():
+            states, builder = StoredStates(Engine(plan), schema), builder_of(plan)
+            for batch in batches:
+                for row in batch.to_pylist():
+                    chunks = dict(zip(row["numbers"] or [], row["chunks"] or [], strict=True))
+                    held = states.load(_Stored(row["small"], chunks))
+                    _, found = states.advance(held, schema.empty_table(), None)
+                    yield from builder.rows(found).to_batches()
 
     return run

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from fyke.engine.output.builders import builder_of
 from fyke.engine.output.rows import ResultBuilder
@@ -33,22 +34,33 @@ def match_stream(frame: DataFrame, plan: Plan, watermark: str | None) -> DataFra
     """
     check_plan(plan)
     schema = stored_schema(frame, plan)
-    packed = packed_rows(frame, plan, schema, watermark)
-    counts = ", ".join(f"{name} bigint" for name in COUNTS)
-    told = packed.groupBy(BUCKET).transformWithStateInPandas(
-        MatchProcessor(plan, schema, uuid.uuid4().hex),
-        f"{MESSAGE} binary, {counts}",
-        "Update" if plan.result.over_matches else "Append",
-        "EventTime",
-    )
-    told = told.observe(PROGRESS, *(F.sum(name).alias(name) for name in COUNTS))
+    operator = uuid.uuid4().hex
+    packed = packed_rows(frame, plan, schema, watermark, operator)
+    processor = MatchProcessor(plan, schema, operator)
+    told = advanced(packed, BUCKET, processor, "Update" if plan.result.over_matches else "Append")
     builder = builder_of(plan)
     result = result_schema(builder) if isinstance(builder, ResultBuilder) else builder.schema
-    kinds = from_arrow_schema(result, prefer_timestamp_ntz=True)
-    return told.select(MESSAGE).mapInArrow(unpack(result), kinds)
+    return matched_rows(told, result)
 
 
-def packed_rows(frame: DataFrame, plan: Plan, schema: pa.Schema, watermark: str | None) -> DataFrame:
+def advanced(frame: DataFrame, key: str, processor: StatefulProcessor, mode: str) -> DataFrame:
+    """Return what the stateful operator returns, of which Spark's progress has the counts."""
+    counts = ", ".join(f"{name} bigint" for name in COUNTS)
+    told = frame.groupBy(key).transformWithStateInPandas(
+        processor, f"{MESSAGE} binary, {counts}", mode, "EventTime"
+    )
+    return told.observe(PROGRESS, *(F.sum(name).alias(name) for name in COUNTS))
+
+
+def matched_rows(told: DataFrame, schema: pa.Schema) -> DataFrame:
+    """Return the rows of the messages that the operator returns."""
+    kinds = from_arrow_schema(schema, prefer_timestamp_ntz=True)
+    return told.select(MESSAGE).mapInArrow(unpack(schema), kinds)
+
+
+def packed_rows(
+    frame: DataFrame, plan: Plan, schema: pa.Schema, watermark: str | None, operator: str
+) -> DataFrame:
     """Return the rows that a plan looks at as messages, one for each bucket, task and micro-batch."""
     timed = with_watermark(frame, plan.schema.end, watermark)
     arrange_workers(frame.sparkSession)
@@ -58,7 +70,7 @@ def packed_rows(frame: DataFrame, plan: Plan, schema: pa.Schema, watermark: str 
     plain = rows.select(*(F.col(quote(name)).alias(f"c{number}") for number, name in enumerate(schema.names)))
     # A total must not be in several buckets.
     apart = plan.partition if plan.result.over_matches and plan.keys else plan.keys
-    return plain.mapInArrow(pack_rows(schema, apart, BUCKETS), PACKED)
+    return plain.mapInArrow(pack_rows(schema, apart, BUCKETS, operator), PACKED)
 
 
 def stored_schema(frame: DataFrame, plan: Plan) -> pa.Schema:
@@ -72,9 +84,8 @@ def unpack(schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[p
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for message in batch.column(0).to_pylist():
-                if message:
-                    table = pa.ipc.open_stream(message).read_all()
-                    yield from table.cast(schema).to_batches()
+            found = [pa.ipc.open_stream(each).read_all() for each in batch.column(0).to_pylist() if each]
+            if found:
+                yield from pa.concat_tables(found).cast(schema).combine_chunks().to_batches()
 
     return run

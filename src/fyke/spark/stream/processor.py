@@ -24,14 +24,18 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from fyke.engine.engine import Engine
 from fyke.engine.output.builders import builder_of
-from fyke.engine.stored_state import Held, StoredStates, next_call
+from fyke.engine.stored_state import Held, StoredStates, memory_bytes, next_call
 from fyke.plan.plan import Plan
 from fyke.spark.stream.buckets import MESSAGE, from_bytes, to_bytes
-from fyke.spark.stream.checks import MICROSECONDS, check_same_query, is_late, watermark_of
+from fyke.spark.stream.checks import MICROSECONDS, check_same_query, described, is_late, watermark_of
 from fyke.spark.stream.totals import RunningTotals
+from fyke.spark.worker_errors import carrying
 
 # What a call counts, for the progress of the query.
-COUNTS = ("calls", "events", "late", "matches", "live_runs", "state_rows", "state_bytes", "written_bytes")
+COUNTS = (
+    "calls", "events", "event_bytes", "late", "matches", "live_runs", "run_bytes", "state_rows",
+    "state_bytes", "written_bytes",
+)  # fmt: skip
 _REMEMBERED, _MOST_BYTES = 64, 1 << 26
 
 _states: dict[str, tuple[StoredStates, Any]] = {}  # by operator: workers are used again, batch after batch
@@ -80,6 +84,7 @@ class MatchProcessor(StatefulProcessor):
 
     def __init__(self, plan: Plan, schema: pa.Schema, operator: str) -> None:
         self.plan, self.schema, self.operator = plan, schema, operator
+        self.described = described(plan, schema)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Take up the store of a task."""
@@ -96,14 +101,16 @@ class MatchProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Read the messages of a bucket."""
         messages = [message for frame in rows for message in frame[MESSAGE]]
-        yield from self._advance(int(key[0]), from_bytes(messages, self.schema), timerValues)
+        with carrying():
+            yield from self._advance(int(key[0]), from_bytes(messages, self.schema), timerValues)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[pd.DataFrame]:
         """Read on where the watermark has passed something that waits."""
         fired = expiredTimerInfo.getExpiryTimeInMs()
-        yield from self._advance(int(key[0]), self.schema.empty_table(), timerValues, fired)
+        with carrying():
+            yield from self._advance(int(key[0]), self.schema.empty_table(), timerValues, fired)
 
     def close(self) -> None:
         """Keep nothing open."""
@@ -115,29 +122,31 @@ class MatchProcessor(StatefulProcessor):
         watermark = watermark_of(timer_values)
         late = is_late(rows, self.plan.schema.end, watermark)
         rows = rows.filter(pa.array(~late)) if late.any() else rows
-        with check_same_query(self.about, self.plan):
+        with check_same_query(self.about, self.described):
             held = self.states.load(self.store, _held.get((self.operator, bucket)))
         if fired is not None and self.store.timer != fired:
             return  # the bucket has been called in this batch already
         if held.token == b"" and rows.num_rows == 0:
-            yield _row(b"", late=int(late.sum()))
+            yield call_row(b"", late=int(late.sum()))
             return
         after, found = self.states.advance(held, rows, watermark)
         self._set_timer(next_call(self.states.engine, after), fired)
         if held.token == b"":
-            self.about.update((str(self.plan.query),))
+            self.about.update((self.described,))
         held, written = self.states.save(self.store, held, after)
         if held.token == b"":
             self.about.clear()
         self._remember(bucket, held)
         table = self.builder.rows(found) if self.totals is None else self.totals.add(found)
-        yield _row(
+        yield call_row(
             to_bytes(table) if table.num_rows else b"",
             calls=1,
             events=rows.num_rows,
+            event_bytes=rows.nbytes,
             late=int(late.sum()),
             matches=found.counters.matches,
             live_runs=self.states.engine.searcher.live_runs(held.state.memory),
+            run_bytes=memory_bytes(self.states.engine, held.state),
             state_rows=held.state.rows.num_rows,
             state_bytes=held.state.rows.nbytes,
             written_bytes=written,
@@ -163,7 +172,7 @@ class MatchProcessor(StatefulProcessor):
             _held.popitem(last=False)
 
 
-def _row(message: bytes, **counts: int) -> pd.DataFrame:
+def call_row(message: bytes, **counts: int) -> pd.DataFrame:
     """Return the one row that a call leaves: its result as a message, and what it has counted."""
     cells = {name: np.array([counts.get(name, 0)], np.int64) for name in COUNTS}
     return pd.DataFrame({MESSAGE: [message], **cells})

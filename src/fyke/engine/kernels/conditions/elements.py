@@ -23,6 +23,11 @@ def reset_accumulators(w: ConditionArena, variable, state_i, state_f):
         kind, slot = w.program[acc + L.ACC_KIND], w.program[acc + L.ACC_SLOT]
         if kind == L.ACC_MIN or kind == L.ACC_MAX:
             state_i[slot] = -1
+        elif kind == L.ACC_ON:
+            state_i[slot] = -2 - w.program[acc + L.ACC_OFFSET]
+        elif kind == L.ACC_BACK:
+            for back in range(w.program[acc + L.ACC_OFFSET] + 1):
+                state_i[slot + back] = -1
         elif kind == L.ACC_COUNT:
             state_i[slot] = 0
         elif kind == L.ACC_SUM_I:
@@ -38,17 +43,35 @@ def reset_accumulators(w: ConditionArena, variable, state_i, state_f):
 
 
 @jit
+def note_element(w: ConditionArena, acc, known, state_i):
+    """Count an element in an accumulator of elements by number; ``known`` is its position, -1 for null."""
+    slot = w.program[acc + L.ACC_SLOT]
+    if w.program[acc + L.ACC_KIND] == L.ACC_BACK:
+        for back in range(w.program[acc + L.ACC_OFFSET], 0, -1):
+            state_i[slot + back] = state_i[slot + back - 1]
+        state_i[slot] = known
+    elif state_i[slot] < -1:
+        state_i[slot] += 1
+        if state_i[slot] == -1:
+            state_i[slot] = known
+
+
+@jit
 def accumulate(w: ConditionArena, variable, position, state_i, state_f):
-    """Add the event at ``position`` to the accumulators of ``variable``; nulls do not count."""
+    """Add the event at ``position`` to the accumulators of ``variable``; nulls only count as elements."""
     row = w.program[L.HEAD_VARIABLE_TABLE] + variable * L.VAR_SIZE
     for k in range(w.program[row + L.VAR_ACCUMULATORS], w.program[row + L.VAR_ACCUMULATORS_END]):
         acc = w.program[L.HEAD_ACCUMULATOR_TABLE] + k * L.ACC_SIZE
         kind, column = w.program[acc + L.ACC_KIND], w.program[acc + L.ACC_COLUMN]
         slot = w.program[acc + L.ACC_SLOT]
         typed = w.program[acc + L.ACC_TYPED]
-        if (typed == 0 and not w.valid_i[column, position]) or (
+        null = (typed == 0 and not w.valid_i[column, position]) or (
             typed == 1 and not w.valid_f[column, position]
-        ):
+        )
+        if kind >= L.ACC_ON:
+            note_element(w, acc, -1 if null else position, state_i)
+            continue
+        if null:
             continue
         if kind == L.ACC_COUNT:
             state_i[slot] += 1

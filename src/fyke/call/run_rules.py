@@ -1,0 +1,121 @@
+"""Rules on their events: which of them share the reading, and who runs the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from fyke.call.events import Given, Kind
+from fyke.call.make_call import make_call
+from fyke.call.options import Options, named_options
+from fyke.call.pattern import PatternCall
+from fyke.call.relational import RelationalCall
+from fyke.call.rule_results import Key, RuleResults, TableResults
+from fyke.call.rule_results_on_spark import FrameResults
+from fyke.call.source import columns_of, make_source, spell_options, timed
+from fyke.engine.output.builders import builder_of
+from fyke.engine.shared_table import SharedTable
+from fyke.errors import FykeError
+from fyke.language.text import AnyQuery
+from fyke.plan.plan import Plan
+
+Queries = Mapping[int, tuple[str, str, AnyQuery]]
+
+
+def run_rules(
+    given: Given, queries: Queries, options: Mapping[str, Any], broken: Mapping[Key, FykeError]
+) -> RuleResults:
+    """Return the results of rules, by number: what is wrong with one of them is told and stops no other.
+
+    Raises
+    ------
+    FykeError
+        If the events or the options are wrong, whatever the rules say.
+    """
+    names = {number: (name, version) for number, (name, version, _) in queries.items()}
+    checked: dict[int, Options] = {}
+    for number, (_, _, query) in queries.items():
+        each = named_options("run", query, options)
+        assert isinstance(each, Options)  # a rule is a query over events
+        checked[number] = each
+    for first in list(checked.values())[:1]:
+        make_source(given, spell_options(given, first))  # what is wrong with the events is no rule's error
+    if given.on_spark:
+        return _on_spark(given, names, checked, broken)
+    results = TableResults(names, dict(broken), given.back)
+    shared: SharedTable | None = None
+    for number, each in checked.items():
+        try:
+            call = make_call(given, each)
+            if isinstance(call, RelationalCall):
+                results.add(number, call.run())
+                continue
+            assert isinstance(call, PatternCall)
+            plan = call.plan()
+            if shared is None:
+                events, _ = timed(call.source.events, call.source.schema, warn=True)
+                shared = SharedTable(events, call.source.schema)
+            results.add(number, *shared.run(plan, each.threads))
+        except FykeError as error:
+            results.failed[names[number]] = error
+    return results
+
+
+# --- on Spark -------------------------------------------------------------------------------------
+
+
+def _on_spark(
+    given: Given, names: Mapping[int, Key], checked: Mapping[int, Options], broken: Mapping[Key, FykeError]
+) -> RuleResults:
+    results = FrameResults(names, dict(broken))
+    shared: dict[int, Plan] = {}
+    for number, each in checked.items():
+        try:
+            plan = None if given.kind is Kind.STREAM else _shared_plan(given, each)
+            if plan is None:
+                results.add(number, make_call(given, each).run())
+            else:
+                shared[number] = plan
+        except FykeError as error:
+            results.failed[names[number]] = error
+    for keys, plans in _grouped(shared).items():
+        schemas = {number: builder_of(plan) for number, plan in plans.items()}
+        kinds = {number: each.finish(each.schema.empty_table()).schema for number, each in schemas.items()}
+        results.add_together(given.events, plans, keys, kinds)
+    return results
+
+
+def _shared_plan(given: Given, options: Options) -> Plan | None:
+    """Return a plan for a table of the columns of a DataFrame; None if only Spark can run the query.
+
+    What Fyke's own functions compute is what Spark's do; of those that Spark alone has, tables know nothing.
+    So a query that a table refuses is for Spark to judge.
+    """
+    if isinstance(given.events, Mapping):
+        return None
+    spelled = spell_options(given, options)
+    nothing = pa.schema(list(columns_of(given.events).items())).empty_table()
+    try:
+        call = make_call(Given(nothing, Kind.TABLE, given.back), spelled)
+        if not isinstance(call, PatternCall):
+            return None
+        plan = call.plan()
+    except FykeError:
+        return None
+    whole = plan.result.over_matches and set(plan.partition) != set(plan.keys)
+    if not plan.keys or plan.looks_past_data or whole:
+        return None
+    return replace(plan, statistics=options.statistics)
+
+
+def _grouped(plans: Mapping[int, Plan]) -> dict[tuple[str, ...], dict[int, Plan]]:
+    """Return plans by the attributes of a shuffle: one that is divided by more rides with one by fewer."""
+    groups: dict[tuple[str, ...], dict[int, Plan]] = {}
+    for number, plan in sorted(plans.items(), key=lambda each: len(each[1].keys)):
+        keys = tuple(sorted(plan.keys))
+        fitting = next((known for known in groups if set(known) <= set(keys)), keys)
+        groups.setdefault(fitting, {})[number] = plan
+    return groups

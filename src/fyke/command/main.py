@@ -1,0 +1,94 @@
+"""``fyke`` on the command line: all commands, and what becomes of their errors.
+
+Exit codes: 0 if all went well, 1 if something is wrong with a query, events, rules or an output, 2 if the
+command itself is wrong, 3 for an error that is not expected, 130 after Ctrl-C, 143 after a termination.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from fyke import __version__
+from fyke.call.row_texts import as_json
+from fyke.command import matching
+from fyke.command.show import error_json, error_text, plain_warnings, print_line
+from fyke.errors import FykeError
+from fyke.spark.local import spark_says
+
+app = typer.Typer(
+    name="fyke",
+    help="Find patterns in events: what must follow what, and what must be missing.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+matching.add_to(app)
+
+
+_INTERRUPTED, _TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fyke {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Take the options of all commands."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    given = [each for each in given if each != "--debug"]
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        with plain_warnings():
+            app(given, prog_name="fyke")
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if code in (_INTERRUPTED, _TERMINATED):
+            print_line("stopped", "what was not complete has been removed", "yellow")
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: say no more
+        return 1
+    except Exception as error:
+        if debug:
+            raise
+        return _told(error, json="--json" in given)
+    return 0
+
+
+def _told(error: Exception, *, json: bool) -> int:
+    """Print an error; return the exit code."""
+    expected = error if isinstance(error, FykeError) else spark_says(error)
+    if expected is None:
+        print_line("error", f"{type(error).__name__}: {' '.join(str(error).split())}", "red")
+        print_line("note", "this is not expected; --debug shows where it comes from", "dim")
+        return 3
+    if json:
+        sys.stderr.write(as_json(error_json(expected)) + "\n")
+    else:
+        print_line("error", error_text(expected, getattr(error, "where", "")), "red")
+    return 1
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)

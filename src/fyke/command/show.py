@@ -1,0 +1,157 @@
+"""What commands print: tables of matches for people, JSON for programs, one line for an error."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TextIO
+
+import pyarrow as pa
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from fyke.call.row_texts import as_json
+from fyke.errors import FykeError, QueryError
+
+_LONGEST_CELL = 48
+_WIDE = 200  # columns, where there is no terminal to ask
+
+
+def console(*, errors: bool = False) -> Console:
+    """Return where to print: with colours on a terminal, and plain and wide elsewhere."""
+    stream = sys.stderr if errors else sys.stdout
+    width = None if stream.isatty() else _WIDE
+    return Console(file=stream, highlight=False, soft_wrap=False, width=width, no_color=not stream.isatty())
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document on a line."""
+    sys.stdout.write(as_json(value) + "\n")
+    sys.stdout.flush()
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def print_rows(rows: pa.Table, total: int, noun: str = "match", plural: str = "matches") -> None:
+    """Print the first rows of a result, and how many there are in all."""
+    out = console()
+    names = [name for name in rows.column_names if name != "match_id"]
+    if rows.num_rows and names:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        for name in names:
+            numeric = pa.types.is_integer(rows.schema.field(name).type)
+            table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+        for row in rows.select(names).to_pylist():
+            table.add_row(*(Text(cell(value)) for value in row.values()))
+        out.print(table)
+    told = f"{total:,} {noun if total == 1 else plural}"
+    out.print(told if rows.num_rows == total else f"{told}, {rows.num_rows:,} of them shown")
+
+
+def cell(value: Any) -> str:
+    """Return a value of a result for people: an event is its attributes, a group its events."""
+    text = _cell(value)
+    return text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}={_cell(each)}" for name, each in value.items() if each is not None)
+    if isinstance(value, (list, tuple)):
+        return f"{len(value)}: " + " | ".join(map(_cell, value[:4])) + (" | …" if len(value) > 4 else "")
+    if isinstance(value, datetime):
+        shown = value.isoformat(sep=" ")
+        return shown.removesuffix("+00:00")
+    return str(value)
+
+
+# --- errors and warnings ----------------------------------------------------------------------------
+
+
+def error_text(error: FykeError, where: str = "") -> str:
+    """Return what an error says: one line, unless it points at a place in a query."""
+    if isinstance(error, QueryError) and error.place is not None:
+        return f"{where}{error}"
+    parts = " ".join(f"{error.message}\n{error.remedy}".split())
+    if error.remedy and error.message and error.message[-1] not in ".?!":
+        message = " ".join(error.message.split())
+        parts = f"{message}. {' '.join(error.remedy.split())}"
+    return f"{where}{parts}"
+
+
+def error_json(error: FykeError) -> dict[str, Any]:
+    """Return an error for programs."""
+    told: dict[str, Any] = {"error": type(error).__name__, "message": error.message, "remedy": error.remedy}
+    if isinstance(error, QueryError) and error.place is not None:
+        told |= {"line": error.place.line, "column": error.place.column}
+    return told
+
+
+def print_line(kind: str, text: str, colour: str) -> None:
+    """Print an error or a warning to standard error."""
+    out = console(errors=True)
+    out.print(Text(f"{kind}: ", style=f"bold {colour}") + Text(text), soft_wrap=True)
+
+
+@contextlib.contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Print warnings as one line each, and each of them once."""
+    seen: set[str] = set()
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        text = " ".join(str(message).split())
+        if issubclass(category, UserWarning) and text not in seen:
+            seen.add(text)
+            print_line("warning", text, "yellow")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+# --- progress -----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def working(label: str) -> Iterator[None]:
+    """Show on a terminal that work goes on, and for how long."""
+    out = console(errors=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
+        bar.add_task(label, total=None)
+        yield
+
+
+def counted(items: Sequence[Any], label: str) -> Iterator[Any]:
+    """Yield items with a bar on a terminal that says how many are done."""
+    out = console(errors=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
+        yield from bar.track(items, description=label)
+
+
+def first_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema, count: int) -> tuple[pa.Table, int]:
+    """Return the first rows of some batches, and how many rows all of them have."""
+    kept, total = [], 0
+    for batch in batches:
+        if total < count:
+            kept.append(batch.slice(0, count - total))
+        total += batch.num_rows
+    return pa.Table.from_batches(kept, schema), total

@@ -1,0 +1,142 @@
+"""``fyke.why_not``: from events and a query to the reasons why there is no match."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fyke.call.events import Events, Given, Kind, take_events
+from fyke.call.files import described
+from fyke.call.make_call import make_call
+from fyke.call.options import Options, named_options
+from fyke.call.pattern import PatternCall
+from fyke.call.source import spell_options
+from fyke.diagnosis.diagnose import Diagnosis, diagnose
+from fyke.diagnosis.finding import Finding
+from fyke.diagnosis.numbered import Numbered, inside, interval_of, key_of, number_events
+from fyke.diagnosis.probe import OutOfTime, Prober
+from fyke.diagnosis.report import Selection, WhyNot
+from fyke.diagnosis.setup import Setup, agreements, asked
+from fyke.errors import ContradictionError, InputError, OptionError, shown
+from fyke.language.query import Query
+from fyke.language.text import AnyQuery
+
+_NOT_HERE = ("output", "metrics", "statistics", "watermark", "timeouts", "unique_order")
+
+
+def why_not(
+    events: Events,
+    query: str | AnyQuery,
+    *,
+    key: Any = None,
+    between: Any = None,
+    seconds: float = 8.0,
+    **options: Any,
+) -> WhyNot:
+    """Say why a pattern has no match, and what smallest change of the query would have one.
+
+    Parts of the query are taken away and changed, one by one and then together, and every changed query is
+    run by the engine: a change is only named if it gives a match.
+
+    Parameters
+    ----------
+    events, query, options
+        Those of :func:`fyke.match`.
+    key
+        Look at the events of one partition only: the value of the one attribute in ``[x]``, or a dict
+        ``{column: value}``.  Rows in which it is null are looked at, too.
+    between
+        Look at events of an interval only: a pair of times, of which one may be None.
+    seconds
+        How long the search may take, about.  What was not tried by then is listed.
+
+    Returns
+    -------
+    A :class:`WhyNot`, which prints as text, shows as HTML in a notebook, and has ``cause``, ``findings``,
+    ``to_table()`` and ``picture()``.
+
+    Raises
+    ------
+    FykeError
+        If :func:`fyke.match` would raise it, except for contradictions, which are a cause.
+    """
+    checked = named_options(why_not.__name__, query, options, *_NOT_HERE)
+    if not isinstance(checked.query, Query):
+        raise OptionError(
+            "why_not is about patterns, and this query is relational",
+            remedy="A join or an aggregate without rows has none to join, or no row passes WHERE.",
+        )
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
+        raise OptionError(f"seconds must be a number above zero, found {shown(seconds)}")
+    given = take_events(events)
+    if given.kind is Kind.STREAM:
+        raise InputError(
+            f"why_not takes events that are there, found {described(events)}",
+            remedy="Give a table, or a batch DataFrame of the same events.",
+        )
+    return _explained(given, checked, key, between, float(seconds))
+
+
+def _explained(given: Given, options: Options, key: Any, between: Any, seconds: float) -> WhyNot:
+    options = spell_options(given, options)
+    call = make_call(given, options)
+    assert isinstance(call, PatternCall)
+    query = options.query
+    assert isinstance(query, Query)
+    source, bare = call.source, asked(query)
+    keys = key_of(key, tuple(agreements(query)), source.schema.columns)
+    interval = interval_of(between, source.schema)
+    contradiction = _contradiction(call)
+    numbered = number_events(source, options, query, keys)
+    numbered = replace(numbered, inside=inside(numbered, interval))
+    selection = Selection(keys, between, source.events.num_rows)
+    if contradiction is not None:
+        told = Diagnosis(findings=[contradiction])
+        return WhyNot(query, told, numbered, selection)
+    setup = Setup(bare, touching=options.touching is not None, complete_windows=options.complete_windows)
+    prober = Prober(numbered.within(), seconds)
+    straddling = _straddling(prober, numbered, setup) if interval is not None else None
+    if straddling is not None:
+        return WhyNot(query, Diagnosis(findings=[straddling]), numbered, selection)
+    told = diagnose(prober, setup, source.events)
+    return WhyNot(query, told, numbered, selection, prober.runs)
+
+
+def _contradiction(call: PatternCall) -> Finding | None:
+    """Return what makes a query impossible, if something does; other errors are raised."""
+    try:
+        call.plan()
+    except ContradictionError as error:
+        return Finding("contradiction", 0.0, f"{error.message[:1].upper()}{error.message[1:]}.", error.remedy)
+    return None
+
+
+def _straddling(prober: Prober, numbered: Numbered, setup: Setup) -> Finding | None:
+    """Return what is to be said if there is a match, but not within the interval alone."""
+    if numbered.inside is None or numbered.inside.all() or not numbered.inside.any():
+        return None
+    try:
+        if prober.find(setup, all_events=True).some:
+            return None
+        found = prober.find(setup, table=numbered.table)
+    except OutOfTime:
+        return None
+    rows = np.flatnonzero(numbered.inside)
+    for match in found.matches:
+        bound = [row for each in match.values() for row in each]
+        if np.isin(bound, rows).any():
+            end = numbered.schema.end
+            first, last = (numbered.full.column(end)[row].as_py() for row in (min(bound), max(bound)))
+            return Finding(
+                "between",
+                0.1,
+                f"There is a match, from {first} to {last}, and not all of it is in the interval.",
+                f"between=({first!r}, {last!r})",
+                found.count,
+                found.exact,
+                setup,
+                match,
+            )
+    return None

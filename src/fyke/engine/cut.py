@@ -1,0 +1,285 @@
+"""A long table to pieces that threads read side by side: whole partitions, or slices of time.
+
+How a table is cut depends on its rows alone and never on the number of threads, so that rows, their order and
+their identifiers are the same for every number.  Keys are hashed to pieces; a hot one, and a table without a
+key, is cut by time where :mod:`fyke.plan.slices` allows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.input.near_anchors import near_anchors
+from fyke.engine.input.order import times
+from fyke.engine.input.prepare import Players, all_different, carry, find_players, prepare
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.output.identity import row_hashes
+from fyke.engine.threads import Team
+from fyke.plan.anchors import Anchors
+from fyke.plan.plan import ROLES, Plan
+from fyke.plan.slices import plan_slices
+
+LEAST_ROWS = 1 << 18  # shorter tables are not cut
+PIECE_ROWS = 1 << 17  # about so many rows make a piece
+_WINDOWS = 4  # a slice of time is at least so many windows long
+_SAMPLE = 1 << 16  # rows whose times say where to cut
+
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Prepared rows, in any order, that are read by themselves.
+
+    Of a slice of time ``first`` and ``end`` bound the events that it owns by their ends: from one up to, and
+    without, the other.  ``partition`` numbers what has been sliced.
+    """
+
+    rows: tuple[pa.Table, ...]
+    first: int | None = None
+    end: int | None = None
+    partition: int | None = None
+
+    @property
+    def sliced(self) -> bool:
+        """Whether it holds events of other slices, too."""
+        return self.partition is not None
+
+    def table(self) -> pa.Table:
+        """Return its rows as one table."""
+        if len(self.rows) == 1:
+            return self.rows[0]
+        return pa.concat_tables(self.rows).unify_dictionaries().combine_chunks()
+
+    def owns(self, ends: Array) -> Array:
+        """Say which events it owns."""
+        owned = np.ones(len(ends), bool)
+        if self.first is not None:
+            owned &= ends >= self.first
+        if self.end is not None:
+            owned &= ends < self.end
+        return owned
+
+
+@dataclass(frozen=True, slots=True)
+class CutTable:
+    """The pieces of a table, the number of rows that reach the engine, and the roles that some row plays."""
+
+    pieces: list[Piece]
+    relevant: int
+    played: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Slices:
+    """Slices of the rows of one partition, or of all: number k is piece ``piece + k``.
+
+    Slice k owns what ends from ``bounds[k - 1]`` up to ``bounds[k]``, and sees from ``backs[k - 1]`` to
+    ``aheads[k]``.
+    """
+
+    piece: int
+    bounds: Array
+    backs: Array
+    aheads: Array
+
+    def copies(self, ends: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield the pieces of rows, given their ends, with the places of these: own, and seen by others."""
+        own = np.searchsorted(self.bounds, ends, "right")
+        yield own + self.piece, np.arange(len(ends))
+        before = np.flatnonzero(own > 0)
+        ahead = before[ends[before] <= self.aheads[own[before] - 1]]
+        yield own[ahead] - 1 + self.piece, ahead
+        after = np.flatnonzero(own < len(self.bounds))
+        back = after[ends[after] >= self.backs[own[after]]]
+        yield own[back] + 1 + self.piece, back
+
+
+def cut_table(table: pa.Table, plan: Plan, anchors: Anchors | None, team: Team) -> CutTable:
+    """Prepare the rows of a table, and cut them into pieces if they are many."""
+    if table.num_rows < LEAST_ROWS:
+        rows = prepare(table, plan, whole_input=True, anchors=anchors)
+        return CutTable([Piece((rows,))], rows.num_rows, _played([rows.column(ROLES).to_numpy()]))
+    ends = times(table.column(plan.schema.end))
+    distinct = all_different(ends)
+    ranges = [(first, table.slice(first, 2 * PIECE_ROWS)) for first in range(0, len(ends), 2 * PIECE_ROWS)]
+
+    def find(part: tuple[int, pa.Table]) -> Players:
+        first, rows = part
+        return find_players(rows, ends[first : first + rows.num_rows], plan, distinct=distinct)
+
+    players = _near(list(team.each(find, ranges)), anchors)
+    count = sum(len(each.roles) for each in players)
+    if not distinct and count < len(ends):
+        distinct = all_different(np.concatenate([each.ends for each in players]))
+    cutter = _Cutter(players, plan, count, team)
+
+    def arrange(number: int) -> tuple[pa.Table, Array]:
+        pieces, places = cutter.assigned(number)
+        order = np.argsort(pieces.astype(cutter.kind), kind="stable")  # numbers of 16 bits by radix
+        chosen = players[number].chosen(places[order])
+        return carry(chosen, plan, distinct=distinct, numbered=True), pieces[order]
+
+    arranged = list(team.each(arrange, range(len(players))))
+    return CutTable(cutter.collected(arranged), count, _played([each.roles for each in players]))
+
+
+def _played(roles: Sequence[Array]) -> int:
+    return int(np.bitwise_or.reduce([np.bitwise_or.reduce(each, initial=0) for each in roles], initial=0))
+
+
+def _near(players: list[Players], anchors: Anchors | None) -> list[Players]:
+    """Leave out the rows that are too far from all anchors."""
+    if anchors is None:
+        return players
+    ends, roles = (np.concatenate([getattr(each, name) for each in players]) for name in ("ends", "roles"))
+    near = near_anchors(ends, roles, anchors)
+    if near is None:
+        return players
+    begins = np.cumsum([0, *(len(each.roles) for each in players)])
+    cuts = np.searchsorted(near, begins)
+    return [each.chosen(near[cuts[k] : cuts[k + 1]] - begins[k]) for k, each in enumerate(players)]
+
+
+class _Cutter:
+    """Says which piece each row belongs to."""
+
+    def __init__(self, players: list[Players], plan: Plan, count: int, team: Team) -> None:
+        self.players, self.window = players, plan.window
+        self.slicing = plan_slices(plan)
+        self.hashes: list[Array] = []
+        self.slices: dict[int, _Slices] = {}  # by the hash of a hot key; 0 is that of a table without keys
+        self.buckets = 1
+        if count < LEAST_ROWS:
+            return
+        if plan.split and plan.reads_apart:
+            self.buckets = -(-count // PIECE_ROWS)
+            keys = plan.split
+            self.hashes = list(team.each(lambda each: row_hashes(each.columns(keys))[:, 0].copy(), players))
+            self._slice_hot_keys()
+        else:
+            self._slice(0, [each.ends for each in players])
+
+    def _slice_hot_keys(self) -> None:
+        if isinstance(self.slicing, str):
+            return
+        sizes = sum(np.bincount(self._buckets(each), minlength=self.buckets) for each in self.hashes)
+        for bucket in np.flatnonzero(sizes > 2 * PIECE_ROWS):
+            mine = [each[self._buckets(each) == bucket] for each in self.hashes]
+            values, counts = np.unique(np.concatenate(mine), return_counts=True)
+            for value in values[counts > PIECE_ROWS]:
+                ends = [
+                    each.ends[hashes == value] for each, hashes in zip(self.players, self.hashes, strict=True)
+                ]
+                self._slice(int(value), ends)
+
+    def _buckets(self, hashes: Array) -> Array:
+        """Return the piece of each key that is not hot."""
+        return ((hashes >> np.uint64(32)) * np.uint64(self.buckets) >> np.uint64(32)).astype(np.int64)
+
+    def _slice(self, key: int, ends: list[Array]) -> None:
+        """Cut the events of a partition, given their ends, by time; if that can be done."""
+        count = sum(map(len, ends))
+        if isinstance(self.slicing, str) or count < 2 * PIECE_ROWS:
+            return
+        piece = self.count
+        if self.window.counts_events:
+            found = _bounds_by_number(np.sort(np.concatenate(ends)), self.window.length)
+        else:
+            found = _bounds_by_time(_sampled(ends, count), count, self.window.length)
+        bounds, backs, aheads = found
+        if len(bounds) == 0:
+            return
+        nothing_back, nothing_ahead = np.full_like(bounds, _GREATEST), np.full_like(bounds, _LEAST)
+        backs = backs if self.slicing.back else nothing_back
+        self.slices[key] = _Slices(piece, bounds, backs, aheads if self.slicing.ahead else nothing_ahead)
+
+    def assigned(self, number: int) -> tuple[Array, Array]:
+        """Return the pieces of the rows of a range with the places of these; some rows are in several."""
+        players = self.players[number]
+        rest, assigned = np.arange(len(players.roles)), []
+        if self.hashes:
+            hashes = self.hashes[number]
+            for value, slices in self.slices.items():
+                hot = hashes[rest] == np.uint64(value)
+                rows, rest = rest[hot], rest[~hot]
+                assigned += [(piece, rows[place]) for piece, place in slices.copies(players.ends[rows])]
+            assigned.insert(0, (self._buckets(hashes[rest]), rest))
+        elif self.slices:
+            assigned += self.slices[0].copies(players.ends)
+        else:
+            assigned.append((np.zeros_like(rest), rest))
+        pieces, places = zip(*assigned, strict=True)
+        return np.concatenate(pieces), np.concatenate(places)
+
+    @property
+    def count(self) -> int:
+        """The number of pieces, of which some may have no rows."""
+        return self.buckets + sum(len(each.bounds) + 1 for each in self.slices.values())
+
+    @property
+    def kind(self) -> type[np.integer[Any]]:
+        """The smallest type that holds the numbers of pieces."""
+        return np.uint16 if self.count <= 2**16 else np.int64
+
+    def collected(self, arranged: list[tuple[pa.Table, Array]]) -> list[Piece]:
+        """Return the pieces, given the rows of each range by piece; those without rows are left out."""
+        count = self.count
+        cuts = [np.searchsorted(pieces, np.arange(count + 1)) for _, pieces in arranged]
+        rows = [
+            tuple(
+                table.slice(cut[piece], cut[piece + 1] - cut[piece])
+                for (table, _), cut in zip(arranged, cuts, strict=True)
+                if cut[piece] < cut[piece + 1]
+            )
+            for piece in range(count)
+        ]
+        found = [Piece(each) for each in rows[: self.buckets]]
+        for name, slices in enumerate(self.slices.values()):
+            edges = [None, *map(int, slices.bounds), None]
+            found += [
+                Piece(rows[slices.piece + k], edges[k], edges[k + 1], name) for k in range(len(edges) - 1)
+            ]
+        some = [piece for piece in found if piece.rows]
+        return some or [Piece((arranged[0][0],))]
+
+
+def _sampled(ends: list[Array], count: int) -> Array:
+    """Return the ends of rows at equal distances, in order."""
+    every = max(1, count // _SAMPLE)
+    return np.sort(np.concatenate([each[::every] for each in ends]))
+
+
+def _bounds_by_time(ends: Array, count: int, window: int) -> tuple[Array, Array, Array]:
+    """Return where to cut so that slices have about equally many events, and at least a few windows.
+
+    With each bound comes what its later side must see of the time before it, and its earlier side of that
+    after it.
+    """
+    slices = -(-count // PIECE_ROWS)
+    bounds: list[int] = []
+    last = int(ends[0])
+    for rank in np.linspace(0, len(ends), slices + 1).astype(np.int64)[1:-1]:
+        bound = int(ends[rank])
+        if bound - last >= _WINDOWS * window and bound > last:
+            bounds.append(bound)
+            last = bound
+    backs = [max(bound - window, _LEAST) for bound in bounds]
+    aheads = [min(bound + window, _GREATEST) for bound in bounds]
+    return np.array(bounds, np.int64), np.array(backs, np.int64), np.array(aheads, np.int64)
+
+
+def _bounds_by_number(ends: Array, window: int) -> tuple[Array, Array, Array]:
+    """Return what :func:`_bounds_by_time` does for a window of so many events, given all ends in order."""
+    size = max(PIECE_ROWS, _WINDOWS * window)
+    bounds = np.unique(ends[size::size]) if len(ends) >= 2 * size else ends[:0]
+    firsts = np.searchsorted(ends, bounds)
+    bounds, firsts = bounds[firsts > window], firsts[firsts > window]
+    keep = np.diff(firsts, prepend=0) > window  # a slice must hold what its neighbours see of it
+    bounds, firsts = bounds[keep], firsts[keep]
+    return bounds, ends[firsts - window], ends[np.minimum(firsts + window, len(ends) - 1)]

@@ -1,0 +1,166 @@
+"""What measures see of the rows of a match: values found in rows, aggregates, labels, numbers of matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.conditions.columns import Column, cast
+from fyke.engine.conditions.evaluate import evaluate
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.output.aggregates import grouped
+from fyke.engine.row_patterns.matches import RowMatches
+from fyke.engine.row_patterns.order import OrderedRows
+from fyke.language.ast import Call, Expression, Reference
+from fyke.logical.kinds import COLLECT
+from fyke.logical.row_patterns.analysed import Aggregated, From, Input, Located
+from fyke.plan.row_patterns.plan import RowPlan
+
+Labels = frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sights:
+    """From where measures look: a match each, and how many of its rows are seen."""
+
+    matches: Array
+    seen: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """The rows of some labels among the rows of all matches.
+
+    ``at`` are their places among these rows; ``before`` says of each place how many are in front of it.
+    """
+
+    at: Array
+    before: Array
+
+
+class Measures:
+    """Evaluates inputs of measures, each once."""
+
+    def __init__(self, plan: RowPlan, ordered: OrderedRows, matches: RowMatches, sights: Sights) -> None:
+        self.plan, self.ordered, self.matches, self.sights = plan, ordered, matches, sights
+        self.begins = matches.begins[sights.matches]
+        self.offsets = matches.offsets
+        self.firsts = self.offsets[:-1][sights.matches]
+        self._members: dict[Labels, _Members] = {}
+        self._inputs: dict[Input, pa.Array] = {}
+
+    def input(self, each: Input) -> pa.Array:
+        """Return an input for each sight."""
+        if each not in self._inputs:
+            value = self._located(each) if isinstance(each, Located) else self._aggregated(each)
+            self._inputs[each] = cast(value, each.type)
+        return self._inputs[each]
+
+    def match_numbers(self) -> pa.Array:
+        """Return the number of each sight's match in its partition, from 1."""
+        segments = np.searchsorted(self.ordered.segments, self.matches.begins, "right")
+        numbers = np.arange(len(segments)) - np.searchsorted(segments, segments) + 1
+        return pa.array(numbers[self.sights.matches], pa.int64())
+
+    # --- rows ---------------------------------------------------------------------------------------
+
+    def _seen(self, each: Input) -> Array:
+        return self.matches.lengths[self.sights.matches] if each.final else self.sights.seen
+
+    def _label_numbers(self) -> Array:
+        """Return the labels of the rows of all matches, by number."""
+        assert self.matches.states is not None
+        return np.array(self.plan.automaton.labels, np.int64)[self.matches.states]
+
+    def _members_of(self, labels: frozenset[str]) -> _Members:
+        if labels not in self._members:
+            wanted = np.array([name in labels for name in self.plan.analysed.variables])
+            inside = wanted[self._label_numbers()]
+            self._members[labels] = _Members(
+                np.flatnonzero(inside), np.concatenate(([0], np.cumsum(inside)))
+            )  # fmt: skip
+        return self._members[labels]
+
+    def _range(self, each: Input) -> tuple[Array, Array]:
+        """Return, among the rows of the labels (or of all matches), from where to where each sight sees."""
+        seen = self.firsts + self._seen(each)
+        if each.labels is None:
+            return self.firsts, seen
+        before = self._members_of(each.labels).before
+        return before[self.firsts], before[seen]
+
+    def _rows_at(self, places: Array, labels: Labels, owner: Array | None = None) -> Array:
+        """Return the rows at places among the rows of labels; ``owner`` is the sight of each."""
+        at = places if labels is None else self._members_of(labels).at[places]
+        begins, firsts = self.begins, self.firsts
+        rows: Array = at + (begins - firsts if owner is None else (begins - firsts)[owner])
+        return rows
+
+    def _located(self, each: Located) -> pa.Array:
+        low, high = self._range(each)
+        places = low + each.logical if each.start is From.FIRST else high - 1 - each.logical
+        there = (places >= low) & (places < high)
+        if not len(there):
+            return self._values(each.value, np.zeros(0, np.int64), there, there)
+        rows = self._rows_at(np.where(there, places, 0), each.labels) if there.any() else places * 0
+        rows = rows + each.physical
+        segments = self.ordered.segments
+        segment = np.searchsorted(segments, self.begins, "right") - 1
+        there = there & (rows >= segments[segment]) & (rows < segments[segment + 1])
+        return self._values(each.value, np.where(there, rows, 0), there, np.arange(len(rows)))
+
+    def _values(self, expression: Expression, rows: Array, there: Array, owner: Array) -> pa.Array:
+        """Return an expression over one row in the rows of some sights, null where none is ``there``."""
+        everywhere = bool(there.all())
+        at = pa.array(rows, mask=None if everywhere else ~there)
+
+        def resolve(node: Expression) -> Column | None:
+            if isinstance(node, Reference):
+                return self.ordered.field(node.path, at)
+            assert isinstance(node, Call)
+            return self._labels_at(rows, there, owner) if node.function == "classifier" else None
+
+        value = evaluate(expression, resolve)
+        if not isinstance(value, pa.Array):
+            value = pa.repeat(value, len(rows))
+        if everywhere or isinstance(expression, Reference):
+            return value
+        return value.take(pa.array(np.arange(len(rows)), mask=~there))
+
+    def _labels_at(self, rows: Array, there: Array, owner: Array) -> pa.Array:
+        """Return the labels of rows in the matches of their sights, null outside of them."""
+        names = pa.array(self.plan.analysed.variables, pa.string())
+        places = rows - self.begins[owner]
+        inside = there & (places >= 0) & (places < self.matches.lengths[self.sights.matches][owner])
+        if not inside.any():
+            return pa.nulls(len(rows), pa.string())
+        numbers = self._label_numbers()[np.where(inside, self.firsts[owner] + places, 0)]
+        return names.take(pa.array(numbers, mask=~inside))
+
+    # --- aggregates -----------------------------------------------------------------------------------
+
+    def _aggregated(self, each: Aggregated) -> pa.Array:
+        low, high = self._range(each)
+        if each.value is None:
+            return pa.array(high - low, pa.int64())
+        lengths = high - low
+        owner = np.repeat(np.arange(len(lengths)), lengths)
+        ends = np.cumsum(lengths)
+        places = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(low - (ends - lengths), lengths)
+        rows = self._rows_at(places, each.labels, owner) if len(places) else places
+        values = self._values(each.value, rows, np.ones(len(rows), bool), owner)
+        collects = each.function == "array_agg"
+        found = grouped(COLLECT if collects else each.function, values, owner, len(lengths))
+        if collects and found.null_count:
+            return _with_empty_lists(found)
+        return found.fill_null(0) if each.function == "count" else found
+
+
+def _with_empty_lists(lists: pa.Array) -> pa.Array:
+    """Return lists, empty ones where they are null."""
+    offsets = np.concatenate(
+        ([0], np.cumsum(lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)))
+    )
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), lists.flatten())

@@ -1,0 +1,111 @@
+"""Matches to rows of the result, column by column: which rows are put out, and what their measures see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from fyke.engine.conditions.columns import Column, cast
+from fyke.engine.conditions.evaluate import evaluate
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.row_patterns.matches import RowMatches
+from fyke.engine.row_patterns.measures import Measures, Sights
+from fyke.engine.row_patterns.order import OrderedRows
+from fyke.language.ast import Call, Expression, Reference
+from fyke.language.row_patterns import Rows
+from fyke.logical.row_patterns.analysed import RowValue
+from fyke.plan.row_patterns.plan import RowPlan
+
+_NO_MATCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PutOut:
+    """The rows of the result: the row of the input each is about, its match, and how many of its rows it
+    sees.
+
+    Of a row in no match the match is -1.
+    """
+
+    rows: Array
+    matches: Array
+    seen: Array
+
+
+def result_rows(plan: RowPlan, ordered: OrderedRows, matches: RowMatches) -> pa.Table:
+    """Return the result of a plan for the matches in some ordered rows."""
+    put = _put_out(plan, ordered, matches)
+    taken = np.maximum(put.matches, 0) if len(matches) else np.zeros(0, np.int64)
+    is_free = bool((put.matches == _NO_MATCH).any())
+    columns: list[pa.Array] = []
+    sights = Sights(taken, put.seen) if len(matches) else Sights(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    found = Measures(plan, ordered, matches, sights)
+    for column in plan.analysed.output:
+        if column.column is not None:
+            columns.append(ordered.taken(column.column, put.rows).cast(column.type))
+            continue
+        assert column.measure is not None
+        value = measure(plan.analysed.measures[column.measure], found, len(put.rows) if len(matches) else 0)
+        value = cast(value, column.type)
+        if is_free:
+            value = (
+                value.take(pa.array(np.arange(len(put.rows)), mask=put.matches == _NO_MATCH))
+                if len(matches)
+                else pa.nulls(len(put.rows), column.type)
+            )
+        columns.append(value)
+    return pa.Table.from_arrays(columns, schema=plan.analysed.schema)
+
+
+def measure(value: RowValue, found: Measures, rows: int) -> pa.Array:
+    """Return a measure for each of its sights."""
+
+    def resolve(node: Expression) -> Column | None:
+        if isinstance(node, Reference):
+            return found.input(value.inputs[int(node.path[0][1:])])
+        assert isinstance(node, Call)
+        return found.match_numbers() if node.function == "match_number" else None
+
+    made = evaluate(value.expression, resolve)
+    return made if isinstance(made, pa.Array) else pa.repeat(made, rows)
+
+
+def _put_out(plan: RowPlan, ordered: OrderedRows, matches: RowMatches) -> PutOut:
+    lengths = matches.lengths
+    numbers = np.arange(len(matches))
+    if plan.analysed.rows.per_match:
+        return PutOut(matches.begins, numbers, lengths)
+    offsets = matches.offsets
+    owner = np.repeat(numbers, lengths)
+    rows, seen = matches.rows(), np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + 1
+    if any(plan.automaton.excluded):
+        assert matches.states is not None
+        kept = ~np.array(plan.automaton.excluded)[matches.states]
+        rows, owner, seen = rows[kept], owner[kept], seen[kept]
+    kind = plan.analysed.rows
+    if kind is not Rows.OMIT_EMPTY and bool((lengths == 0).any()):
+        empty = np.flatnonzero(lengths == 0)
+        rows = np.concatenate((rows, matches.begins[empty]))
+        owner, seen = np.concatenate((owner, empty)), np.concatenate((seen, np.zeros(len(empty), np.int64)))
+        order = np.argsort(owner, kind="stable")
+        rows, owner, seen = rows[order], owner[order], seen[order]
+    if kind is Rows.WITH_UNMATCHED:
+        return _with_unmatched(PutOut(rows, owner, seen), matches, int(ordered.segments[-1]))
+    return PutOut(rows, owner, seen)
+
+
+def _with_unmatched(put: PutOut, matches: RowMatches, count: int) -> PutOut:
+    """Return the rows of matches, and those in no match, each in front of the matches behind it."""
+    inside = np.zeros(count + 1, np.int64)
+    np.add.at(inside, matches.begins, 1)
+    np.add.at(inside, np.maximum(matches.ends, matches.begins + 1), -1)
+    free = np.flatnonzero(np.cumsum(inside[:-1]) == 0)
+    order = np.argsort(np.concatenate((matches.begins[put.matches], free)), kind="stable")
+    none = np.full(len(free), _NO_MATCH)
+    return PutOut(
+        np.concatenate((put.rows, free))[order],
+        np.concatenate((put.matches, none))[order],
+        np.concatenate((put.seen, np.zeros(len(free), np.int64)))[order],
+    )

@@ -1,0 +1,1 @@
+"""Pictures as SVG, PNG and HTML: automata, plans and timelines."""

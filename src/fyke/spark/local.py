@@ -1,0 +1,185 @@
+"""Spark on this machine, for programs that start it themselves: the demo and the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from fyke.errors import FykeError, SparkError
+
+_NO_JAVA = "JAVA_GATEWAY_EXITED"
+_NO_SOURCE = ("DATA_SOURCE_NOT_FOUND", "KAFKA_DATA_SOURCE_NOT_ENABLED")
+_CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] ")
+_STRICT = {"csv": {"header": "true", "mode": "FAILFAST"}, "json": {"mode": "FAILFAST"}}
+
+
+@contextlib.contextmanager
+def quiet_errors() -> Iterator[None]:
+    """Send what a starting JVM writes to standard error into a file, and show it only if the start fails."""
+    with tempfile.TemporaryFile() as log:
+        sys.stderr.flush()
+        saved = os.dup(2)
+        os.dup2(log.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            log.seek(0)
+            os.write(saved, log.read())
+            raise
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+
+
+def start_spark(name: str, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Start Spark on all cores of this machine, or where ``settings`` say."""
+    builder = SparkSession.builder.appName(name)
+    chosen = {
+        "spark.master": "local[*]",
+        "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+        **(settings or {}),
+    }
+    if "spark.remote" in chosen:  # a server has been started with settings of its own
+        builder = builder.remote(chosen["spark.remote"])
+        chosen = dict(settings or {})
+        del chosen["spark.remote"]
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    with quiet_errors():
+        spark: SparkSession = builder.getOrCreate()
+        return spark
+
+
+def start_quietly(name: str, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Start Spark as :func:`start_spark` does; if it does not start, say why in one line.
+
+    Raises
+    ------
+    SparkError
+    """
+    with tempfile.TemporaryFile() as log, _standard_error_to(log.fileno()):
+        try:
+            return start_spark(name, settings)
+        except (PySparkException, OSError, ValueError) as error:
+            no_java = isinstance(error, PySparkException) and error.getCondition() == _NO_JAVA
+            if no_java or isinstance(error, FileNotFoundError):
+                log.seek(0)
+                told = [line for line in log.read().decode(errors="replace").splitlines() if line.strip()]
+                raise SparkError(
+                    "Spark did not start: it needs Java 17 or newer"
+                    + (f", and says {told[-1].strip()!r:.120}" if told else ""),
+                    remedy="Install an OpenJDK 17, or set JAVA_HOME to the folder that holds its bin/java.",
+                ) from error
+            raise SparkError(f"Spark did not start: {str(error).strip().splitlines()[0]}") from error
+
+
+@contextlib.contextmanager
+def _standard_error_to(file: int) -> Iterator[None]:
+    sys.stderr.flush()
+    saved = os.dup(2)
+    os.dup2(file, 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+
+
+def read_frame(
+    spark: SparkSession,
+    kind: str,
+    paths: Sequence[Path],
+    *,
+    columns: pa.Schema | str | None = None,
+    options: Mapping[str, str] | None = None,
+    stream: bool = False,
+) -> DataFrame:
+    """Return events of any format that Spark reads, as a batch or as a stream.
+
+    ``columns`` are those that files have, as Arrow or Spark writes them.  What comes from Kafka is
+    JSON of these columns, in ``value``.
+
+    Raises
+    ------
+    SparkError
+        If Spark has no connector for the format, or cannot read.
+    """
+    given = {**_STRICT.get(kind, {}), **(options or {})}
+    fields = (
+        from_arrow_schema(columns, prefer_timestamp_ntz=True) if isinstance(columns, pa.Schema) else columns
+    )
+    if kind == "kafka" and fields is None:
+        raise SparkError(
+            "what comes from Kafka has no columns that are known before",
+            remedy='Name them, as in "ts timestamp, kind string, user string".',
+        )
+    try:
+        frame = _loaded(spark, kind, paths, None if kind == "kafka" else fields, given, stream)
+        if kind == "kafka" and fields is not None:
+            frame = frame.select(F.from_json(F.col("value").cast("string"), fields).alias("event"))
+            frame = frame.select("event.*")
+        frame.schema  # noqa: B018 - Connect looks for it only now
+    except (PySparkException, Py4JJavaError) as error:
+        said = str(error).strip().splitlines()[0]
+        if any(each in str(error) for each in _NO_SOURCE):
+            raise SparkError(
+                f"Spark has no connector for {kind!r}",
+                remedy="Name its package, as in --conf spark.jars.packages=group:artifact:version.",
+            ) from error
+        raise SparkError(f"Spark cannot read {kind} from {', '.join(map(str, paths))}: {said}") from error
+    return frame
+
+
+def _loaded(
+    spark: SparkSession,
+    kind: str,
+    paths: Sequence[Path],
+    fields: StructType | str | None,
+    options: Mapping[str, str],
+    stream: bool,
+) -> DataFrame:
+    if not stream:
+        reader = spark.read.format(kind).options(**options)
+        return (reader if fields is None else reader.schema(fields)).load([str(path) for path in paths])
+    if len(paths) > 1:
+        raise SparkError(
+            f"a stream of files is one folder, found {len(paths)} paths",
+            remedy="Name the folder that the files come to.",
+        )
+    follower = spark.readStream.format(kind).options(**options)
+    follower = follower if fields is None else follower.schema(fields)
+    return follower.load(str(paths[0])) if paths else follower.load()
+
+
+def counting_rows(frame: DataFrame) -> tuple[DataFrame, Callable[[], int]]:
+    """Return the same rows, and what says how many there were once an action has read them."""
+    seen = Observation()
+    return frame.observe(seen, F.count(F.lit(1)).alias("rows")), lambda: int(seen.get["rows"])
+
+
+def spark_says(error: BaseException) -> FykeError | None:
+    """Return an exception of Spark as an error of one line; None if it is none of Spark's."""
+    if not isinstance(error, (PySparkException, Py4JJavaError)):
+        return None
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line[line.index("[") :] for line in lines if _CONDITION.search(line)]
+    return SparkError(f"Spark says: {(named or lines or [type(error).__name__])[-1 if named else 0]}")

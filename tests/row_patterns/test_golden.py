@@ -1,0 +1,30 @@
+"""The worked examples that other systems publish: the same rows and clause, the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pytest
+
+import fyke
+from fyke import errors, reference
+from tests.row_patterns.golden_cases import RowCase, load_row_cases
+
+CASES = load_row_cases()
+
+
+def test_there_are_enough_examples_of_each_system() -> None:
+    assert len(CASES) >= 60
+    for name in ("Oracle", "Trino", "Snowflake", "Flink"):
+        assert any(case.source.startswith(name) for case in CASES)
+
+
+@pytest.mark.parametrize("match", [reference.match, fyke.match], ids=["reference", "engine"])
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_result(case: RowCase, match: Callable[..., pa.Table]) -> None:
+    if isinstance(case.expected, str):
+        with pytest.raises(getattr(errors, case.expected)):
+            match(case.table, case.clause)
+        return
+    assert case.difference(match(case.table, case.clause)) is None
