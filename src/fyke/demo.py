@@ -27,7 +27,7 @@ from rich.table import Table
 from fyke.api import explain, flush, match
 from fyke.datasets import as_dataframe, food, rfid, stocks
 from fyke.engine.warm_up import warm_up
-from fyke.spark.local import quiet_errors, start_spark
+from fyke.spark.local import quiet_errors, start_quietly
 
 SHOPLIFTING = f"""\
 {rfid.QUERY.rstrip()}
@@ -250,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"Kernels are ready in {seconds:.1f} s. They are compiled once on a machine, and loaded later."
     )
     with progress(console, "starting Spark and its workers"):
-        spark = start_spark("Fyke demo")
+        spark = start_quietly("Fyke demo")
         match(as_dataframe(spark, rfid.generate(1_000).table), SHOPLIFTING, **COLUMNS).toArrow()
     right = ask(console, spark, shoplifting(chosen.rows, chosen.seed))
     right &= ask(console, spark, contamination(max(1_000, chosen.rows // 10), chosen.seed))

@@ -47,7 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_matches_are_on_the_screen(capsys: Out) -> None:
     assert main(["match", "-q", "theft.fyke", "events.csv", *COLUMNS]) == 0
     out = capsys.readouterr().out
-    assert "razor   2026-01-05 09:00:00   2026-01-05 09:30:00   9.5" in out
+    assert "razor   2026-01-05 09:00:00   2026-01-05 09:30:00     9.5" in out
     assert out.endswith("1 match\n")
     assert "\x1b" not in out
 
@@ -212,3 +212,65 @@ def test_help_has_examples_and_completion_is_offered() -> None:
         done = subprocess.run(shown, capture_output=True, text=True, env=wide)
         assert done.returncode == 0
         assert text in done.stdout
+
+
+def test_a_clause_needs_no_time(capsys: Out) -> None:
+    clause = """MATCH_RECOGNIZE (PARTITION BY kind ORDER BY ts MEASURES LAST(b.tag) AS cheap
+                PATTERN (a b+) DEFINE b AS price < PREV(price))"""
+    assert main(["match", "-q", clause, "events.csv"]) == 0
+    out = capsys.readouterr().out
+    assert "Shelf   whisky" in out
+    assert out.endswith("1 row\n")
+    assert main(["explain", "-q", clause, "events.csv"]) == 0
+    assert main(["check", "-q", clause, "events.csv"]) == 0
+    capsys.readouterr()
+    assert main(["match", "-q", clause, "events.csv", "--time", "ts"]) == 1
+    assert capsys.readouterr().err.startswith("error: time has a meaning for queries over events")
+
+
+RULES = """\
+name,version,text
+unpaid,2,"PATTERN SEQ(Shelf a, ~Register b, Exit c) WHERE { [tag] } WITHIN 1 day"
+broken,1,"PATTERN SEQ(Shelf a Exit c)"
+gone,1,"PATTERN SEQ(Shelf a, Exit c) WHERE { [tag] } WITHIN 1 day"
+"""
+
+
+def test_rules_run_together(capsys: Out, folder: Path) -> None:
+    (folder / "rules.csv").write_text(RULES)
+    assert main(["match", "--rules", "rules.csv", "events.csv", *COLUMNS, "-o", "found.csv"]) == 1
+    told = capsys.readouterr()
+    assert told.out == "3 matches written to found.csv\n"
+    assert told.err.startswith("error: rule broken (version 1): ")
+    found = pa.csv.read_csv("found.csv").select(["rule", "version"]).to_pylist()
+    assert sorted((row["rule"], row["version"]) for row in found) == [("gone", 1), ("gone", 1), ("unpaid", 2)]
+    assert main(["check", "--rules", "rules.csv", "events.csv", *COLUMNS, "--json"]) == 1
+    verdicts = {each["query"]: each["ok"] for each in json.loads(capsys.readouterr().out)}
+    assert verdicts == {
+        "rule unpaid (version 2)": True,
+        "rule gone (version 1)": True,
+        "rule broken (version 1)": False,
+    }
+
+
+@pytest.mark.parametrize("command", ["match", "check"])
+def test_a_rule_table_with_duplicate_names_is_one_line(command: str, capsys: Out, folder: Path) -> None:
+    (folder / "rules.csv").write_text(RULES.replace("gone,1", "unpaid,2"))
+    assert main([command, "--rules", "rules.csv", "events.csv", *COLUMNS]) == 1
+    told = capsys.readouterr()
+    assert told.err.startswith("error: two active rules have the name 'unpaid' and the version '2'. Rename")
+    assert (told.out, told.err.count("\n")) == ("", 1)
+
+
+def test_events_show_what_is_not_known_yet(capsys: Out) -> None:
+    query = "PATTERN SEQ(Shelf a, Exit c) WHERE { [tag] } WITHIN 1 day"
+    assert main(["match", "-q", query, "events.csv", *COLUMNS]) == 0
+    assert "   ts=2026-01-05 09:00:00 price=9.5   ts=2026-01-05 09:30:00 price=9.5" in capsys.readouterr().out
+
+
+def test_shells_complete_commands_and_values() -> None:
+    for line, wanted in (("fyke m", "match"), ("fyke match --engine lazy_c", "lazy_chain")):
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+        asked = {**os.environ, **words, "_FYKE_COMPLETE": "complete_bash"}
+        done = subprocess.run([sys.executable, "-m", "fyke"], capture_output=True, text=True, env=asked)
+        assert done.stdout.split() == [wanted]

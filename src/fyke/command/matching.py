@@ -1,10 +1,8 @@
-"""``fyke match``, ``fyke check`` and ``fyke explain``: one query on files, or on what Spark reads."""
+"""``fyke match``, ``fyke check`` and ``fyke explain``: a query or rules on files, or on what Spark reads."""
 
 from __future__ import annotations
 
-import contextlib
 import time as clock
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,18 +12,40 @@ from rich.text import Text
 
 import fyke
 from fyke.command import options as O
-from fyke.command.show import console, error_json, error_text, print_json, print_line, print_rows, working
+from fyke.command.asked import (
+    Asked,
+    asked_events,
+    asked_query,
+    asked_rules,
+    first_rows,
+    pointing_at,
+    take,
+)
+from fyke.command.show import (
+    console,
+    count_of,
+    error_json,
+    error_text,
+    print_json,
+    print_line,
+    print_rows,
+    working,
+)
 from fyke.command.sink import check_sink, write_frame, write_table
-from fyke.command.source import Named, named_events, on_spark, take_frames, take_tables
-from fyke.errors import FykeError, InputError, QueryError
-from fyke.logical.returns import START
+from fyke.command.source import named_events, on_spark
+from fyke.errors import FykeError, OptionError
 from fyke.spark.local import counting_rows
 
 OUTPUT = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Where to write: .parquet, .csv, .json, .jsonl, .arrow.")
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Where to write: .parquet, .csv, .json, .jsonl, .arrow."
+    ),
 ]
-ROWS = Annotated[int, typer.Option("--rows", "-n", min=0, help="How many matches to print.")]
-QUERIES = Annotated[list[str], typer.Option("--query", "-q", help="A query; may be repeated.")]
+ROWS = Annotated[int, typer.Option("--rows", "-n", min=0, metavar="N", help="How many matches to print.")]
+QUERIES = Annotated[
+    list[str] | None, typer.Option("--query", "-q", metavar="QUERY", help="A file or a text; repeatable.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,18 +61,27 @@ fyke match -q theft.fyke events.parquet --time ts --type kind
 
 fyke match -q 'PATTERN SEQ(Cart a, Buy b) WHERE { \\[user] } WITHIN 1 hour' '*.csv' -t ts -k kind -o m.csv
 
-fyke match -q theft.fyke Shelf=shelf.csv Exit=exit.csv --time ts --json"""
+fyke match -q theft.fyke Shelf=shelf.csv Exit=exit.csv --time ts --json
+
+fyke match --rules rules/ events.parquet --time ts --type kind
+
+fyke match -q 'MATCH_RECOGNIZE (ORDER BY ts PATTERN (a b+) DEFINE b AS x > PREV(x))' events.csv"""
 _CHECK_EXAMPLES = """Examples:
 
 fyke check -q theft.fyke -q fraud.fyke
 
+fyke check --rules rules.csv
+
 fyke check -q theft.fyke events.parquet --time ts --type kind"""
-_EXPLAIN_EXAMPLES = "Example: fyke explain -q theft.fyke events.parquet --time ts --type kind"
+_EXPLAIN_EXAMPLES = """Example:
+
+fyke explain -q theft.fyke events.parquet --time ts --type kind"""
 
 
 def match(
-    query: O.QUERY,
+    query: O.QUERY = None,
     events: O.EVENTS = None,
+    rules: O.RULES = None,
     time: O.TIME = None,
     type: O.TYPE = None,
     output: OUTPUT = None,
@@ -70,40 +99,81 @@ def match(
     columns: O.COLUMNS = None,
     json: O.AS_JSON = False,
 ) -> None:
-    """Find the matches of a query; print them, or write them to a file.
+    """Find the matches of a query, or of many; print them, or write them to a file.
 
     Files that fit into memory are matched here, without a JVM; larger ones, and other formats, on Spark.
     """
-    text, where = O.query_text(query)
+    asked = _query_or_rules(query, rules)
     chosen = O.match_options(
         time=time, type=type, ties=tie_breaker, unit=time_unit, keep=matches, engine=engine, params=param,
-        limits=limit,
+        limits=limit, clause=isinstance(asked, Asked) and asked.clause,
     )  # fmt: skip
-    named = named_events(events or (), format=format, options=O.pairs(source, "--source"), columns=columns)
-    _check_named(named)
+    named = asked_events(events, format, source, columns)
     on = on_spark(named, spark)
     if output is not None:
         check_sink(output, spark=on)
     begin = clock.perf_counter()
-    taken = _taken(named, on, O.pairs(conf, "--conf"))
-    with pointing_at(where), working("matching"):
-        found = fyke.match(taken, text, **chosen)
-        shown, total = _first(found, None if json else rows) if output is None else _written(found, output)
-    seconds = round(clock.perf_counter() - begin, 3)
-    if json:
-        told = {"matches": total, "seconds": seconds, "spark": on}
-        print_json(told | ({"rows": shown.to_pylist()} if output is None else {"output": str(output)}))
-    elif output is None:
-        print_rows(shown, total)
-    else:
-        console().print(
-            f"{total:,} {'match' if total == 1 else 'matches'} written to {output}", soft_wrap=True
+    taken = take(named, on, O.pairs(conf, "--conf"))
+    with working("matching"):
+        found, results = _found(asked, taken, chosen)
+        shown, total = (
+            first_rows(found, None if json else rows) if output is None else _written(found, output)
         )
+    names = found.column_names if isinstance(found, pa.Table) else found.columns
+    failed = [] if results is None else _failures(results)
+    if json:
+        told: dict[str, Any] = {
+            "matches": total,
+            "seconds": round(clock.perf_counter() - begin, 3),
+            "spark": on,
+        }
+        told |= {"rows": shown.to_pylist()} if output is None else {"output": str(output)}
+        print_json(told if results is None else told | {"failed": failed})
+    elif output is None:
+        print_rows(shown, total, hidden={type} if type else ())
+        if total == 0 and isinstance(asked, Asked) and isinstance(asked.query, fyke.Query):
+            print_line("note", "fyke why-not, with the same arguments, says why there is none", "dim")
+    else:
+        console().print(f"{count_of(total, names)} written to {output}", soft_wrap=True)
+    _report(failed, json=json)
+
+
+def _query_or_rules(query: str | None, rules: str | None) -> Asked | fyke.Rules:
+    if rules is None:
+        return asked_query(query)
+    if query is not None:
+        raise OptionError("a query and rules are given", remedy="Give either --query or --rules.")
+    return asked_rules(rules)
+
+
+def _found(asked: Asked | fyke.Rules, taken: Any, chosen: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the rows found, and of rules also what tells them apart."""
+    if isinstance(asked, Asked):
+        with pointing_at(asked.where):
+            return fyke.match(taken, asked.query, **chosen), None
+    results = asked.run(taken, **chosen)
+    return results.all(), results
+
+
+def _failures(results: fyke.RuleResults) -> list[dict[str, Any]]:
+    return [
+        {"rule": name, "version": version, **error_json(error), "text": error_text(error)}
+        for (name, version), error in results.failed.items()
+    ]
+
+
+def _report(failed: list[dict[str, Any]], *, json: bool) -> None:
+    """Print what is wrong with rules that failed, and end with 1 if any did; the others have their rows."""
+    for each in () if json else failed:
+        print_line("error", f"rule {each['rule']} (version {each['version']}): {each['text']}", "red")
+    if failed:
+        raise typer.Exit(1)
 
 
 def check(
-    query: QUERIES,
+    query: QUERIES = None,
     events: O.EVENTS = None,
+    rules: O.RULES = None,
     time: O.TIME = None,
     type: O.TYPE = None,
     tie_breaker: O.TIES = None,
@@ -116,35 +186,53 @@ def check(
     json: O.AS_JSON = False,
 ) -> None:
     """Check queries: their syntax, and with events also names and types of columns.  Nothing is matched."""
+    if not query and rules is None:
+        raise OptionError("no query is given", remedy="Give --query or --rules.")
     named = named_events(events or (), format=format, options=O.pairs(source, "--source"), columns=columns)
-    taken = None
-    if named:
-        chosen = O.match_options(time=time, type=type, ties=tie_breaker, unit=time_unit, params=param)
-        on = on_spark(named, False)
-        taken = _taken(named, on, O.pairs(conf, "--conf"), rows=False)
-    results = []
-    for each in query:
-        text, where = O.query_text(each)
-        error: FykeError | None = None
+    taken = take(named, on_spark(named, False), O.pairs(conf, "--conf"), rows=False) if named else None
+
+    def problem(text: str) -> FykeError | None:
         try:
-            fyke.parse(text) if taken is None else fyke.explain(taken, text, **chosen)
+            parsed = fyke.parse(text)
+            if taken is not None:
+                clause = isinstance(parsed, fyke.RowPatternQuery)
+                chosen = O.match_options(
+                    time=time, type=type, ties=tie_breaker, unit=time_unit, params=param, clause=clause
+                )
+                fyke.explain(taken, parsed, **chosen)
         except FykeError as found:
-            error = found
-        results.append({"query": where.rstrip(": ") or text, "ok": error is None})
-        if error is not None:
-            results[-1] |= error_json(error)
-        if not json and error is None:
-            console().print(f"{where or 'the query: '}ok", soft_wrap=True)
-        elif not json and error is not None:
-            print_line("error", error_text(error, where), "red")
-    if json:
-        print_json(results)
-    if not all(each["ok"] for each in results):
+            return found
+        return None
+
+    texts = [(where or "the query: ", text) for text, where in map(O.query_text, query or ())]
+    if rules is not None:
+        loaded = asked_rules(rules)
+        texts += [(f"rule {rule}: ", rule.text) for rule in (*loaded.rules, *loaded.broken)]
+    results = [(where, text, problem(text)) for where, text in texts]
+    _say_checked(results, json=json)
+    if any(error is not None for _, _, error in results):
         raise typer.Exit(1)
 
 
+def _say_checked(results: list[tuple[str, str, FykeError | None]], *, json: bool) -> None:
+    if json:
+        print_json(
+            [
+                {"query": text if where == "the query: " else where.rstrip(": "), "ok": error is None}
+                | ({} if error is None else error_json(error))
+                for where, text, error in results
+            ]
+        )
+        return
+    for where, _, error in results:
+        if error is None:
+            console().print(f"{where}ok", soft_wrap=True, markup=False)
+        else:
+            print_line("error", error_text(error, "" if where == "the query: " else where), "red")
+
+
 def explain(
-    query: O.QUERY,
+    query: O.QUERY = None,
     events: O.EVENTS = None,
     time: O.TIME = None,
     type: O.TYPE = None,
@@ -162,43 +250,19 @@ def explain(
     json: O.AS_JSON = False,
 ) -> None:
     """Say in words what a query means, and how it would be run."""
-    text, where = O.query_text(query)
+    asked = asked_query(query)
     chosen = O.match_options(
         time=time, type=type, ties=tie_breaker, unit=time_unit, keep=matches, engine=engine, params=param,
-        limits=limit,
+        limits=limit, clause=asked.clause,
     )  # fmt: skip
-    named = named_events(events or (), format=format, options=O.pairs(source, "--source"), columns=columns)
-    _check_named(named)
-    taken = _taken(named, on_spark(named, spark), O.pairs(conf, "--conf"))
-    with pointing_at(where):
-        told = fyke.explain(taken, text, **chosen)
+    named = asked_events(events, format, source, columns)
+    taken = take(named, on_spark(named, spark), O.pairs(conf, "--conf"))
+    with pointing_at(asked.where):
+        told = fyke.explain(taken, asked.query, **chosen)
     if json:
         print_json({"explain": told})
     else:
         console().print(Text(told), soft_wrap=True)
-
-
-def _check_named(named: Mapping[str, Named]) -> None:
-    if not named:
-        raise InputError("no events are named", remedy="Give files, folders or globs.")
-
-
-def _taken(named: Mapping[str, Named], on: bool, settings: Mapping[str, str], *, rows: bool = True) -> Any:
-    with working("starting Spark" if on else "reading"):
-        return take_frames(named, settings) if on else take_tables(named, rows=rows)
-
-
-def _first(found: Any, most: int | None) -> tuple[pa.Table, int]:
-    """Return the first rows of a result, all of them for None, and how many there are."""
-    if isinstance(found, pa.Table):
-        return (found if most is None else found.slice(0, most)), found.num_rows
-    if most is None:
-        rows = found.toArrow()
-        return rows, rows.num_rows
-    kept = found.cache()
-    total = kept.count()
-    order = [name for name in (START, "match_id") if name in kept.columns]
-    return (kept.orderBy(*order) if order else kept).limit(most).toArrow(), total
 
 
 def _written(found: Any, output: Path) -> tuple[pa.Table, int]:
@@ -209,13 +273,3 @@ def _written(found: Any, output: Path) -> tuple[pa.Table, int]:
     counting, rows = counting_rows(found)
     write_frame(counting, output)
     return pa.table({}), rows()
-
-
-@contextlib.contextmanager
-def pointing_at(where: str) -> Iterator[None]:
-    """Let errors about a query name the file it is from."""
-    try:
-        yield
-    except QueryError as error:
-        error.where = where  # type: ignore[attr-defined]
-        raise

@@ -12,54 +12,128 @@ import typer
 
 from fyke.errors import OptionError, near_misses
 from fyke.limits import Limits
+from fyke.plan.engines import ENGINES
 
-QUERY = Annotated[str, typer.Option("--query", "-q", help="A file with the query, or its text.")]
+_SEARCH, _EVENTS, _SPARK = "Search", "Events", "Spark"  # the panels of --help
+
+QUERY = Annotated[
+    str | None, typer.Option("--query", "-q", metavar="QUERY", help="A file with the query, or its text.")
+]
+RULES = Annotated[
+    str | None,
+    typer.Option("--rules", metavar="RULES", help="Many queries: a folder of files, or a table of them."),
+]
 EVENTS = Annotated[
     list[str] | None,
     typer.Argument(
+        metavar="[EVENTS]...",
         help="Files, folders or globs of Parquet, CSV, JSON or Arrow; Type=file if each type has its own.",
         show_default=False,
     ),
 ]
 TIME = Annotated[
     list[str] | None,
-    typer.Option("--time", "-t", help="The column of the time; twice for events with a start and an end."),
+    typer.Option(
+        "--time", "-t", metavar="COLUMN", rich_help_panel=_EVENTS,
+        help="The time; twice for events with a start and an end. MATCH_RECOGNIZE needs none.",
+    ),
+]  # fmt: skip
+TYPE = Annotated[
+    str | None,
+    typer.Option("--type", "-k", metavar="COLUMN", rich_help_panel=_EVENTS, help="The event type."),
 ]
-TYPE = Annotated[str | None, typer.Option("--type", "-k", help="The column of the event type.")]
 TIES = Annotated[
     list[str] | None,
-    typer.Option("--tie-breaker", help="A column that orders events of equal time; may be repeated."),
-]
-UNIT = Annotated[str | None, typer.Option("--time-unit", help="Of integer times: s, ms, us or ns.")]
-KEEP = Annotated[str, typer.Option("--matches", help="Which matches: all or non_overlap.")]
-ENGINE = Annotated[str, typer.Option("--engine", help="auto, automaton, lazy_chain, lazy_tree or tree.")]
+    typer.Option(
+        "--tie-breaker", metavar="COLUMN", rich_help_panel=_EVENTS,
+        help="Orders events of equal time; may be repeated.",
+    ),
+]  # fmt: skip
+UNIT = Annotated[
+    str | None,
+    typer.Option(
+        "--time-unit", metavar="UNIT", rich_help_panel=_EVENTS, help="Of integer times: s, ms, us or ns.",
+        autocompletion=lambda: ["s", "ms", "us", "ns"],
+    ),
+]  # fmt: skip
+KEEP = Annotated[
+    str,
+    typer.Option(
+        "--matches", metavar="WHICH", rich_help_panel=_SEARCH, help="Which matches: all or non_overlap.",
+        autocompletion=lambda: ["all", "non_overlap"],
+    ),
+]  # fmt: skip
+ENGINE = Annotated[
+    str,
+    typer.Option(
+        "--engine", metavar="NAME", rich_help_panel=_SEARCH,
+        help="auto, automaton, lazy_chain, lazy_tree or tree.", autocompletion=lambda: ["auto", *ENGINES],
+    ),
+]  # fmt: skip
 PARAMS = Annotated[
     list[str] | None,
-    typer.Option("--param", "-p", help="A value for :name in the query, as name=5 or name=text; repeatable."),
-]
+    typer.Option(
+        "--param", "-p", metavar="NAME=VALUE", rich_help_panel=_SEARCH,
+        help="A value for :name in the query; may be repeated.",
+    ),
+]  # fmt: skip
 LIMITS = Annotated[
     list[str] | None,
-    typer.Option("--limit", help="A bound, as matches=1000000 or seconds=60; may be repeated."),
-]
+    typer.Option(
+        "--limit", metavar="NAME=NUMBER", rich_help_panel=_SEARCH,
+        help="A bound, as matches=1000000 or seconds=60; may be repeated.",
+    ),
+]  # fmt: skip
 SPARK = Annotated[
     bool | None,
-    typer.Option("--spark/--no-spark", help="Match on Spark, or without; else the size decides."),
-]
+    typer.Option(
+        "--spark/--no-spark", rich_help_panel=_SPARK,
+        help="Match on Spark, or without; else the size decides.",
+    ),
+]  # fmt: skip
 CONF = Annotated[
-    list[str] | None, typer.Option("--conf", help="A setting of Spark, as key=value; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--conf", metavar="KEY=VALUE", rich_help_panel=_SPARK, help="A setting of Spark; may be repeated."
+    ),
 ]
 FORMAT = Annotated[
     str | None,
-    typer.Option("--format", help="Of the events, if names do not tell: csv, delta, kafka, ... "),
-]
+    typer.Option(
+        "--format", metavar="NAME", rich_help_panel=_SPARK,
+        help="Of the events, if their names do not tell: csv, delta, kafka, ...",
+    ),
+]  # fmt: skip
 READING = Annotated[
     list[str] | None,
-    typer.Option("--source", help="An option of Spark's reader, as subscribe=topic; may be repeated."),
-]
+    typer.Option(
+        "--source", metavar="KEY=VALUE", rich_help_panel=_SPARK,
+        help="An option of Spark's reader, as subscribe=topic; may be repeated.",
+    ),
+]  # fmt: skip
 COLUMNS = Annotated[
-    str | None, typer.Option("--columns", help="The columns of Kafka's JSON: 'ts timestamp, kind string'.")
-]
+    str | None,
+    typer.Option(
+        "--columns", metavar="LIST", rich_help_panel=_SPARK,
+        help="The columns of Kafka's JSON: 'ts timestamp, kind string'.",
+    ),
+]  # fmt: skip
 AS_JSON = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+KEY = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--key", metavar="COLUMN=VALUE", rich_help_panel=_SEARCH,
+        help="Look at the events of one key only; may be repeated.",
+    ),
+]  # fmt: skip
+FROM = Annotated[
+    str | None,
+    typer.Option("--from", metavar="TIME", rich_help_panel=_SEARCH, help="Look at events from here on."),
+]
+TO = Annotated[
+    str | None,
+    typer.Option("--to", metavar="TIME", rich_help_panel=_SEARCH, help="Look at events up to here."),
+]
 
 
 def query_text(query: str) -> tuple[str, str]:
@@ -91,25 +165,27 @@ def match_options(
     engine: str = "auto",
     params: Sequence[str] | None = None,
     limits: Sequence[str] | None = None,
+    clause: bool = False,
 ) -> dict[str, Any]:
-    """Return the arguments of ``fyke.match``.
+    """Return the arguments of ``fyke.match``; a MATCH_RECOGNIZE clause needs no time.
 
     Raises
     ------
     OptionError
     """
-    if not time:
+    named = tuple(time or ())
+    if not named and not clause:
         raise OptionError("no column of the time is named", remedy="Give --time COLUMN.")
-    if len(time) > 2:
-        raise OptionError(f"--time is given once, or twice for a start and an end, found {', '.join(time)}")
+    if len(named) > 2:
+        raise OptionError(f"--time is given once, or twice for a start and an end, found {', '.join(named)}")
     return {
-        "time": time[0] if len(time) == 1 else tuple(time),
+        "time": named if len(named) == 2 else next(iter(named), None),
         "type": type,
         "tie_breaker": list(ties) if ties else None,
         "time_unit": unit,
         "output": keep,
         "engine": engine,
-        "params": {name: _value(text) for name, text in pairs(params, "--param").items()} or None,
+        "params": {name: value_of(text) for name, text in pairs(params, "--param").items()} or None,
         "limits": _limits(limits),
     }
 
@@ -130,8 +206,8 @@ def pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     return found
 
 
-def _value(text: str) -> Any:
-    """Return the value of a parameter: a number, a truth value or a list as JSON writes it, else the text."""
+def value_of(text: str) -> Any:
+    """Return the value that a text stands for: a number, a truth value or a list in JSON, else itself."""
     try:
         return json.loads(text)
     except ValueError:

@@ -5,21 +5,23 @@ from __future__ import annotations
 import contextlib
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any, TextIO
 
 import pyarrow as pa
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from fyke.call.row_texts import as_json
 from fyke.errors import FykeError, QueryError
 
+MATCH_ID = "match_id"
 _LONGEST_CELL = 48
+_AS_OPTIONS = {"tie_breaker='column'": "--tie-breaker COLUMN"}  # what warnings say to those who write Python
 _WIDE = 200  # columns, where there is no terminal to ask
 
 
@@ -39,35 +41,50 @@ def print_json(value: Any) -> None:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def print_rows(rows: pa.Table, total: int, noun: str = "match", plural: str = "matches") -> None:
-    """Print the first rows of a result, and how many there are in all."""
+def print_rows(rows: pa.Table, total: int, *, hidden: Collection[str] = (), title: str = "") -> None:
+    """Print the first rows of a result, and how many there are in all.
+
+    ``hidden`` are attributes of events that the reader knows anyway, as their type.
+    """
     out = console()
-    names = [name for name in rows.column_names if name != "match_id"]
+    names = [name for name in rows.column_names if name != MATCH_ID]
+    known = {*hidden, *names}
+    if title:
+        out.print(Text(title, style="bold"))
     if rows.num_rows and names:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         for name in names:
-            numeric = pa.types.is_integer(rows.schema.field(name).type)
+            kind = rows.schema.field(name).type
+            numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
             table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
         for row in rows.select(names).to_pylist():
-            table.add_row(*(Text(cell(value)) for value in row.values()))
+            table.add_row(*(Text(cell(value, known)) for value in row.values()))
         out.print(table)
-    told = f"{total:,} {noun if total == 1 else plural}"
+    told = count_of(total, rows.column_names)
     out.print(told if rows.num_rows == total else f"{told}, {rows.num_rows:,} of them shown")
 
 
-def cell(value: Any) -> str:
+def count_of(total: int, columns: Collection[str]) -> str:
+    """Return how many matches there are, or rows if a result is about something else."""
+    one, many = ("match", "matches") if MATCH_ID in columns else ("row", "rows")
+    return f"{total:,} {one if total == 1 else many}"
+
+
+def cell(value: Any, hidden: Collection[str] = ()) -> str:
     """Return a value of a result for people: an event is its attributes, a group its events."""
-    text = _cell(value)
+    text = _cell(value, hidden)
     return text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, hidden: Collection[str]) -> str:
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        return " ".join(f"{name}={_cell(each)}" for name, each in value.items() if each is not None)
+        told = {name: each for name, each in value.items() if each is not None and name not in hidden}
+        return " ".join(f"{name}={_cell(each, hidden)}" for name, each in told.items())
     if isinstance(value, (list, tuple)):
-        return f"{len(value)}: " + " | ".join(map(_cell, value[:4])) + (" | …" if len(value) > 4 else "")
+        texts = [_cell(each, hidden) for each in value[:4]]
+        return f"{len(value)}: " + " | ".join(texts) + (" | …" if len(value) > 4 else "")
     if isinstance(value, datetime):
         shown = value.isoformat(sep=" ")
         return shown.removesuffix("+00:00")
@@ -116,6 +133,8 @@ def plain_warnings() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         text = " ".join(str(message).split())
+        for told, here in _AS_OPTIONS.items():
+            text = text.replace(told, here)
         if issubclass(category, UserWarning) and text not in seen:
             seen.add(text)
             print_line("warning", text, "yellow")
@@ -137,21 +156,3 @@ def working(label: str) -> Iterator[None]:
     with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
         bar.add_task(label, total=None)
         yield
-
-
-def counted(items: Sequence[Any], label: str) -> Iterator[Any]:
-    """Yield items with a bar on a terminal that says how many are done."""
-    out = console(errors=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
-        yield from bar.track(items, description=label)
-
-
-def first_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema, count: int) -> tuple[pa.Table, int]:
-    """Return the first rows of some batches, and how many rows all of them have."""
-    kept, total = [], 0
-    for batch in batches:
-        if total < count:
-            kept.append(batch.slice(0, count - total))
-        total += batch.num_rows
-    return pa.Table.from_batches(kept, schema), total

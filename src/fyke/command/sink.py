@@ -36,6 +36,17 @@ def check_sink(path: Path, *, spark: bool = False) -> str:
         raise SinkError(
             f"Spark does not write {str(path)!r}", remedy="Let it end in .parquet, .csv or .json."
         )
+    check_folder(path)
+    return kind
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a path at which no file can be written.
+
+    Raises
+    ------
+    SinkError
+    """
     if path.is_dir():
         raise SinkError(f"there is a folder {str(path)!r} already", remedy="Remove it, or give another name.")
     folder = path.parent
@@ -43,7 +54,6 @@ def check_sink(path: Path, *, spark: bool = False) -> str:
         raise SinkError(f"there is no folder {str(folder)!r} to write {path.name!r} to")
     if not os.access(folder, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise SinkError(f"no permission to write {str(path)!r}")
-    return kind
 
 
 @contextlib.contextmanager
@@ -55,7 +65,7 @@ def complete(path: Path) -> Iterator[Path]:
     SinkError
         If it cannot be written.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".part{os.getpid()}.{path.name}")  # it ends as it should, for what looks at that
     try:
         yield part
         if part.is_dir() and path.is_file():

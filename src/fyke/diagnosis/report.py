@@ -42,7 +42,8 @@ class Selection:
         parts = [f"{name} = {written(value)}" for name, value in self.key.items()]
         if self.between is not None:
             first, last = self.between
-            parts.append(f"between {first} and {last}")
+            open_end = f"a time up to {last}" if first is None else f"a time from {first} on"
+            parts.append(open_end if None in self.between else f"a time between {first} and {last}")
         return " and ".join(parts)
 
 
