@@ -52,7 +52,7 @@ class RowPatternCall:
         clock, metrics = Clock(), self.options.metrics
         check_values(self.rows, self._computed_with())
         clock.lap("prepare")
-        result, counters = match_rows(self.plan, self.rows, clock)
+        result, counters = match_rows(self.plan, self.rows, clock, threads=self.options.threads)
         if metrics is not None:
             metrics.set_counters(self.rows.num_rows, 0, counters, clock)
         return result

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +16,8 @@ class RowMatches:
 
     ``states`` are those of the automaton for the rows of all matches, one after the other; None if nobody
     asks for labels.  ``steps`` is what it took to find them: rows marked, rows walked over, moves tried;
-    ``evaluations`` are the conditions decided on the way.
+    ``evaluations`` are the conditions decided on the way.  ``goes_on`` is the row at which the search would
+    have gone on for another match of the last partition.
     """
 
     begins: Array
@@ -23,6 +25,7 @@ class RowMatches:
     states: Array | None
     steps: int
     evaluations: int
+    goes_on: int = 0
 
     def __len__(self) -> int:
         """Return the number of matches."""
@@ -43,3 +46,32 @@ class RowMatches:
         lengths, offsets = self.lengths, self.offsets
         rows: Array = np.arange(offsets[-1]) + np.repeat(self.begins - offsets[:-1], lengths)
         return rows
+
+    def part(self, first: int, last: int) -> RowMatches:
+        """Return the matches from number ``first`` to in front of number ``last``, without their steps."""
+        states = self.states
+        if states is not None:
+            before = int(self.lengths[:first].sum())
+            states = states[before : before + int(self.lengths[first:last].sum())]
+        return RowMatches(self.begins[first:last], self.ends[first:last], states, 0, 0, self.goes_on)
+
+    def moved(self, by: int) -> RowMatches:
+        """Return the matches of rows that are so much further on."""
+        if by == 0:
+            return self
+        return replace(self, begins=self.begins + by, ends=self.ends + by, goes_on=self.goes_on + by)
+
+
+def all_of(parts: Sequence[RowMatches]) -> RowMatches:
+    """Return the matches of several searches, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    states = [each.states for each in parts if each.states is not None]
+    return RowMatches(
+        np.concatenate([each.begins for each in parts]),
+        np.concatenate([each.ends for each in parts]),
+        np.concatenate(states) if states else None,
+        sum(each.steps for each in parts),
+        sum(each.evaluations for each in parts),
+        parts[-1].goes_on,
+    )

@@ -10,6 +10,7 @@ import pyarrow as pa
 from fyke.engine.conditions.columns import Column, cast
 from fyke.engine.conditions.evaluate import evaluate
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.row_patterns.labels import locate, number_matches
 from fyke.engine.output.aggregates import grouped
 from fyke.engine.row_patterns.matches import RowMatches
 from fyke.engine.row_patterns.order import OrderedRows
@@ -43,8 +44,11 @@ class _Members:
 class Measures:
     """Evaluates inputs of measures, each once."""
 
-    def __init__(self, plan: RowPlan, ordered: OrderedRows, matches: RowMatches, sights: Sights) -> None:
+    def __init__(
+        self, plan: RowPlan, ordered: OrderedRows, matches: RowMatches, sights: Sights, before: int
+    ) -> None:
         self.plan, self.ordered, self.matches, self.sights = plan, ordered, matches, sights
+        self.before = before  # matches of the first partition that are not among these
         self.begins = matches.begins[sights.matches]
         self.offsets = matches.offsets
         self.firsts = self.offsets[:-1][sights.matches]
@@ -60,8 +64,11 @@ class Measures:
 
     def match_numbers(self) -> pa.Array:
         """Return the number of each sight's match in its partition, from 1."""
-        segments = np.searchsorted(self.ordered.segments, self.matches.begins, "right")
-        numbers = np.arange(len(segments)) - np.searchsorted(segments, segments) + 1
+        begins, segments = self.matches.begins, self.ordered.segments
+        numbers = np.empty(len(begins), np.int64)
+        if len(begins):
+            segment = int(np.searchsorted(segments, begins[0], "right")) - 1
+            number_matches(begins, segments, segment, self.before, numbers)
         return pa.array(numbers[self.sights.matches], pa.int64())
 
     # --- rows ---------------------------------------------------------------------------------------
@@ -99,16 +106,36 @@ class Measures:
         return rows
 
     def _located(self, each: Located) -> pa.Array:
+        if self.plan.analysed.rows.per_match and each.labels is not None and len(self.begins):
+            rows = self._located_by_label(each)
+            return self._moved(each, rows, rows >= 0)
         low, high = self._range(each)
         places = low + each.logical if each.start is From.FIRST else high - 1 - each.logical
         there = (places >= low) & (places < high)
         if not len(there):
             return self._values(each.value, np.zeros(0, np.int64), there, there)
         rows = self._rows_at(np.where(there, places, 0), each.labels) if there.any() else places * 0
-        rows = rows + each.physical
-        segments = self.ordered.segments
-        segment = np.searchsorted(segments, self.begins, "right") - 1
-        there = there & (rows >= segments[segment]) & (rows < segments[segment + 1])
+        return self._moved(each, rows, there)
+
+    def _located_by_label(self, each: Located) -> Array:
+        """Return, for each match, the row that an input starts from; -1 if there is none."""
+        assert each.labels is not None
+        assert self.matches.states is not None
+        names = self.plan.analysed.variables
+        wanted = np.array([names[label] in each.labels for label in self.plan.automaton.labels], np.uint8)
+        rows = np.empty(len(self.begins), np.int64)
+        begins, ends = self.matches.begins, self.matches.ends
+        forward = each.start is From.FIRST
+        locate(self.matches.states, wanted, begins, ends, forward, each.logical, rows)
+        return rows
+
+    def _moved(self, each: Located, rows: Array, there: Array) -> pa.Array:
+        """Return an input at the rows it starts from, where these are ``there``."""
+        if each.physical:
+            rows = rows + each.physical
+            segments = self.ordered.segments
+            segment = np.searchsorted(segments, self.begins, "right") - 1
+            there = there & (rows >= segments[segment]) & (rows < segments[segment + 1])
         return self._values(each.value, np.where(there, rows, 0), there, np.arange(len(rows)))
 
     def _values(self, expression: Expression, rows: Array, there: Array, owner: Array) -> pa.Array:

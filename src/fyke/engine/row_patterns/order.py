@@ -35,6 +35,17 @@ class OrderedRows:
     places: Array | None
     segments: Array
 
+    def part(self, begin: int, end: int) -> OrderedRows:
+        """Return the rows from ``begin`` to in front of ``end``; their partitions are cut off there."""
+        if (begin, end) == (0, int(self.segments[-1])):
+            return self
+        first = int(np.searchsorted(self.segments, begin, "right"))
+        last = int(np.searchsorted(self.segments, end, "left"))
+        segments = np.concatenate(([begin], self.segments[first:last], [end])) - begin
+        if self.places is None:
+            return OrderedRows(self.table.slice(begin, end - begin), None, segments)
+        return OrderedRows(self.table, self.places[begin:end], segments)
+
     def column(self, name: str) -> pa.Array:
         """Return a column in order."""
         column = self.table.column(name)

@@ -22,6 +22,19 @@ _NO_MATCH = -1
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """The matches that start from row ``first`` to in front of row ``last``.
+
+    In the partition of the first one, ``before`` others were found before.
+    """
+
+    matches: RowMatches
+    first: int
+    last: int
+    before: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PutOut:
     """The rows of the result: the row of the input each is about, its match, and how many of its rows it
     sees.
@@ -34,14 +47,15 @@ class PutOut:
     seen: Array
 
 
-def result_rows(plan: RowPlan, ordered: OrderedRows, matches: RowMatches) -> pa.Table:
-    """Return the result of a plan for the matches in some ordered rows."""
-    put = _put_out(plan, ordered, matches)
+def result_rows(plan: RowPlan, ordered: OrderedRows, group: Group) -> pa.Table:
+    """Return the result of a plan for a group of matches in ordered rows."""
+    matches = group.matches
+    put = _put_out(plan, group)
     taken = np.maximum(put.matches, 0) if len(matches) else np.zeros(0, np.int64)
     is_free = bool((put.matches == _NO_MATCH).any())
     columns: list[pa.Array] = []
     sights = Sights(taken, put.seen) if len(matches) else Sights(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    found = Measures(plan, ordered, matches, sights)
+    found = Measures(plan, ordered, matches, sights, group.before)
     for column in plan.analysed.output:
         if column.column is not None:
             columns.append(ordered.taken(column.column, put.rows).cast(column.type))
@@ -72,7 +86,8 @@ def measure(value: RowValue, found: Measures, rows: int) -> pa.Array:
     return made if isinstance(made, pa.Array) else pa.repeat(made, rows)
 
 
-def _put_out(plan: RowPlan, ordered: OrderedRows, matches: RowMatches) -> PutOut:
+def _put_out(plan: RowPlan, group: Group) -> PutOut:
+    matches = group.matches
     lengths = matches.lengths
     numbers = np.arange(len(matches))
     if plan.analysed.rows.per_match:
@@ -92,16 +107,17 @@ def _put_out(plan: RowPlan, ordered: OrderedRows, matches: RowMatches) -> PutOut
         order = np.argsort(owner, kind="stable")
         rows, owner, seen = rows[order], owner[order], seen[order]
     if kind is Rows.WITH_UNMATCHED:
-        return _with_unmatched(PutOut(rows, owner, seen), matches, int(ordered.segments[-1]))
+        return _with_unmatched(PutOut(rows, owner, seen), group)
     return PutOut(rows, owner, seen)
 
 
-def _with_unmatched(put: PutOut, matches: RowMatches, count: int) -> PutOut:
+def _with_unmatched(put: PutOut, group: Group) -> PutOut:
     """Return the rows of matches, and those in no match, each in front of the matches behind it."""
-    inside = np.zeros(count + 1, np.int64)
-    np.add.at(inside, matches.begins, 1)
-    np.add.at(inside, np.maximum(matches.ends, matches.begins + 1), -1)
-    free = np.flatnonzero(np.cumsum(inside[:-1]) == 0)
+    matches, first = group.matches, group.first
+    inside = np.zeros(group.last - first + 1, np.int64)
+    np.add.at(inside, matches.begins - first, 1)
+    np.add.at(inside, np.maximum(matches.ends, matches.begins + 1) - first, -1)
+    free = first + np.flatnonzero(np.cumsum(inside[:-1]) == 0)
     order = np.argsort(np.concatenate((matches.begins[put.matches], free)), kind="stable")
     none = np.full(len(free), _NO_MATCH)
     return PutOut(

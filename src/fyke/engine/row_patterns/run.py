@@ -10,23 +10,32 @@ import pyarrow as pa
 from fyke.engine.counters import Counters
 from fyke.engine.limits import LimitReached, describe_partition
 from fyke.engine.measure.clock import Clock
-from fyke.engine.meter import Meter
-from fyke.engine.row_patterns.matches import RowMatches
-from fyke.engine.row_patterns.neighbours import RowColumns
+from fyke.engine.meter import Budget
+from fyke.engine.row_patterns.find import Finder
+from fyke.engine.row_patterns.matches import RowMatches, all_of
 from fyke.engine.row_patterns.order import OrderedRows, order_rows
-from fyke.engine.row_patterns.output import result_rows
-from fyke.engine.row_patterns.search import SkipsNowhere, search_of
+from fyke.engine.row_patterns.output import Group, result_rows
+from fyke.engine.row_patterns.search import SkipsNowhere
+from fyke.engine.row_patterns.stretches import Stretch, cut_rows
+from fyke.engine.threads import Team
 from fyke.errors import FykeError, SkipError
 from fyke.language.row_patterns import Rows, unparse_row_pattern
+from fyke.plan.row_patterns.cut import how_to_cut
 from fyke.plan.row_patterns.plan import RowPlan
 
 
 def match_rows(
-    plan: RowPlan, table: pa.Table, clock: Clock | None = None, *, sorted_rows: bool = False
+    plan: RowPlan,
+    table: pa.Table,
+    clock: Clock | None = None,
+    *,
+    sorted_rows: bool = False,
+    threads: int = 1,
 ) -> tuple[pa.Table, Counters]:
     """Return the result of a clause on a table, and what it took.
 
-    With ``sorted_rows`` partitions stand together and each is in order.
+    With ``sorted_rows`` partitions stand together and each is in order.  The result is the same for any
+    number of ``threads``.
 
     Raises
     ------
@@ -34,21 +43,41 @@ def match_rows(
     """
     clock = clock or Clock()
     analysed = plan.analysed
+    budget = Budget(plan.limits, table.num_rows)
     ordered = order_rows(table, analysed.partition, analysed.order, sorted_rows=sorted_rows)
     clock.lap("order")
-    meter = Meter(plan.limits, table.num_rows)
+    stretches = cut_rows(plan, how_to_cut(plan), ordered)
+    team = Team(threads if len(stretches) > 1 else 1, budget.stop)
     try:
-        columns = RowColumns(ordered)
-        matches = distinct(search_of(plan, columns, meter).matches(), plan)
+        found = Finder(plan, ordered, budget, team).matches(stretches)
         clock.lap("search")
-        meter.hold("matches", 24 * len(matches), 0, "rows")
-        result = result_rows(plan, ordered, matches)
+        groups = grouped_matches(plan, stretches, found)
+        held = sum(24 * len(each.matches) for each in groups)
+        if budget.hold("matches", held) > plan.limits.buffer_bytes:
+            raise LimitReached("buffer_bytes", 0, "rows")
+        rows = list(team.each(lambda group: result_rows(plan, ordered, group), groups))
     except LimitReached as reached:
         raise _exceeded(plan, ordered, reached) from None
     except SkipsNowhere as nowhere:
         raise _skips(plan, ordered, nowhere) from None
+    result = rows[0] if len(rows) == 1 else pa.concat_tables(rows)
     clock.lap("rows")
-    return result, _counters(table, matches)
+    return result, _counters(table, groups)
+
+
+def grouped_matches(plan: RowPlan, stretches: list[Stretch], found: list[RowMatches]) -> list[Group]:
+    """Return the matches by the rows whose result is made at once, with the numbers they go on from."""
+    groups: list[Group] = []
+    apart = plan.analysed.rows is not Rows.WITH_UNMATCHED  # whether a row is in no match is known in the end
+    for stretch, matches in zip(stretches, found, strict=True):
+        matches = distinct(matches, plan)
+        if stretch.joins and not apart:
+            last = groups.pop()
+            groups.append(Group(all_of([last.matches, matches]), last.first, stretch.last, last.before))
+            continue
+        before = groups[-1].before + len(groups[-1].matches) if stretch.joins else 0
+        groups.append(Group(matches, stretch.first, stretch.last, before))
+    return groups
 
 
 def distinct(matches: RowMatches, plan: RowPlan) -> RowMatches:
@@ -68,12 +97,12 @@ def distinct(matches: RowMatches, plan: RowPlan) -> RowMatches:
     return replace(matches, begins=matches.begins[kept], ends=matches.ends[kept], states=matches.states[rows])
 
 
-def _counters(table: pa.Table, matches: RowMatches) -> Counters:
+def _counters(table: pa.Table, groups: list[Group]) -> Counters:
     return Counters(
         events_read=table.num_rows,
-        bindings_tried=matches.steps,
-        condition_evaluations=matches.evaluations,
-        matches=len(matches),
+        bindings_tried=sum(each.matches.steps for each in groups),
+        condition_evaluations=sum(each.matches.evaluations for each in groups),
+        matches=sum(len(each.matches) for each in groups),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-import pyarrow as pa
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array, Data
@@ -18,14 +17,15 @@ from fyke.engine.meter import Meter
 from fyke.engine.row_patterns.across import LABEL, REMEMBERED, AcrossProgram
 from fyke.engine.row_patterns.matches import RowMatches
 from fyke.engine.row_patterns.neighbours import RowColumns
-from fyke.engine.row_patterns.order import integers
 from fyke.engine.row_patterns.tables import automaton_tables
+from fyke.engine.row_patterns.times import present, window_times
 from fyke.language.row_patterns import Rows
 from fyke.plan.row_patterns.plan import RowPlan
 
 _MATCHES, _STATES, _DEPTH = 1 << 12, 1 << 14, 1 << 10
 _MOST_FAILED = 17  # bits of the number of failed ways that are remembered
-_NOTHING = np.zeros(1, np.int64)
+NOTHING = np.zeros(1, np.int64)
+LAST = np.iinfo(np.int64).max  # behind all rows
 
 
 class SkipsNowhere(Exception):
@@ -48,16 +48,23 @@ class RowSearch:
         self.plan, self.columns, self.meter = plan, columns, meter
         self.segments = columns.ordered.segments
         self.cursor = np.zeros(R.AT_SIZE, np.int64)
-        self.cursor[R.AT_ROW] = -1
+        self._made: Any = None
 
-    def matches(self) -> RowMatches:
-        """Return all matches.
+    def matches(self, first: int = 0, last: int = LAST) -> RowMatches:
+        """Return the matches that start from row ``first`` to in front of row ``last``.
+
+        If ``first`` is not 0 there is one partition.  A second call finds the rows marked by the first one.
 
         Raises
         ------
         LimitReached, SkipsNowhere
         """
-        arena = self._arena()
+        again = self._made is not None
+        arena = self._made = self._made if again else self._arena()
+        self.cursor[:] = 0
+        self.cursor[R.AT_ROW] = first if again else -1
+        self.cursor[R.AT_FAR], self.cursor[R.AT_DEPTH] = first, -1
+        arena.settings[R.SET_FROM], arena.settings[R.SET_STOP] = first, last
         while True:
             status = self._call(arena)
             self.meter.check(self._row())
@@ -67,11 +74,12 @@ class RowSearch:
         count, states = int(self.cursor[R.AT_MATCHES]), int(self.cursor[R.AT_STATES])
         keeps = bool(arena.settings[R.SET_LABELS])
         return RowMatches(
-            arena.begins[:count],
-            arena.ends[:count],
-            arena.states[:states] if keeps else None,
+            arena.begins[:count].copy(),
+            arena.ends[:count].copy(),
+            arena.states[:states].copy() if keeps else None,
             int(self.cursor[R.AT_STEPS]),
             int(self.cursor[R.AT_EVALUATIONS]),
+            int(self.cursor[R.AT_NEXT]),
         )
 
     def _call(self, arena: Any) -> int:
@@ -83,7 +91,7 @@ class RowSearch:
         return int(self.segments[segment]) if segment >= 0 else 0
 
     def _arena(self) -> RowArena:
-        return RowArena(**_no_conditions(), **self._arrays(), work=self.meter.work)
+        return RowArena(**no_conditions(), **self._arrays(), work=self.meter.work)
 
     def _arrays(self) -> dict[str, Array]:
         """Return the fields of an arena that are about rows."""
@@ -112,12 +120,8 @@ class RowSearch:
 
     def _truth(self) -> tuple[Array, dict[int, int]]:
         """Return where each condition holds, and the number of the condition of each label that has one."""
-        rows: list[Array] = []
-        numbers: dict[int, int] = {}
-        for label, condition in enumerate(self.plan.conditions):
-            if condition is not None and condition.column is not None:
-                numbers[label] = len(rows)
-                rows.append(self.columns.truth(condition.column))
+        rows = [self.columns.truth(each) for each in self.plan.columns]
+        numbers = self.plan.column_of
         timed = self._timed()
         if timed is not None:
             rows = [each & timed for each in rows]
@@ -129,27 +133,17 @@ class RowSearch:
 
     # --- WITHIN -----------------------------------------------------------------------------------
 
-    def _order_column(self) -> pa.Array:
-        return self.columns.column(self.plan.analysed.order[0].column)
-
     def _timed(self) -> Array | None:
         """Return which rows have a time, if WITHIN asks for one and some have none."""
-        if self.plan.analysed.window is None or self._order_column().null_count == 0:
+        if self.plan.analysed.window is None:
             return None
-        return np.asarray(self._order_column().is_valid().to_numpy(zero_copy_only=False)).view(np.uint8)
+        return present(self.columns.column(self.plan.analysed.order[0].column))
 
     def _times(self) -> Array:
-        """Return the times of WITHIN, rising along a partition; where there is none, that of no window."""
         if self.plan.analysed.window is None:
-            return _NOTHING
-        times = integers(self._order_column())
-        if self.plan.analysed.order[0].descending:
-            times = ~times
-        timed = self._timed()
-        if timed is not None:
-            first = self.plan.analysed.order[0].nulls_first
-            times = np.where(timed == 1, times, np.iinfo(np.int64).min if first else np.iinfo(np.int64).max)
-        return np.ascontiguousarray(times)
+            return NOTHING
+        item = self.plan.analysed.order[0]
+        return window_times(self.columns.column(item.column), item)
 
     # --- what a kernel asks for -----------------------------------------------------------------------
 
@@ -259,12 +253,12 @@ class HistorySearch(RowSearch):
             super()._provide(status, arena)
 
 
-def _no_conditions() -> dict[str, Array]:
+def no_conditions() -> dict[str, Array]:
     """Return the fields of an arena that are about conditions, where there are none to decide."""
     nothing, none = np.zeros((1, 1), np.int64), np.zeros((1, 1), np.uint8)
-    data = Data(nothing, nothing, np.zeros((1, 1)), none, none, nothing, np.zeros(1), _NOTHING)
+    data = Data(nothing, nothing, np.zeros((1, 1)), none, none, nothing, np.zeros(1), NOTHING)
     return {
-        "program": _NOTHING,
+        "program": NOTHING,
         "constants": np.zeros(1),
         **data._asdict(),
         **condition_scratch(1, 1, 1, 1, 1),

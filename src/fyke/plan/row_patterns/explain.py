@@ -7,6 +7,7 @@ from fyke.language.row_patterns import OrderItem, RowPatternQuery, unparse_row_p
 from fyke.language.unparse import unparse_expression
 from fyke.logical.row_patterns.analysed import Aggregated, From, Input, RowValue
 from fyke.plan.row_patterns.automaton import END
+from fyke.plan.row_patterns.cut import how_to_cut
 from fyke.plan.row_patterns.plan import RowPlan
 
 
@@ -38,6 +39,7 @@ def explain_row_plan(plan: RowPlan, rows_by: str) -> str:
     else:
         lines.append("  search   depth first in order of preference, with a memory of what has failed")
         lines += across
+    lines.append(f"  pieces   partitions side by side; a long one is {how_to_cut(plan).reason}")
     target = " or ".join(sorted(analysed.skip_labels or ()))
     lines.append(f"  skip     {analysed.skip_to.value.lower()} {target}".rstrip())
     if analysed.window is not None:

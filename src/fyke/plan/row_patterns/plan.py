@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from fyke.logical.row_patterns.analysed import (
     input_name,
 )
 from fyke.plan.row_patterns.automaton import Automaton, make_automaton
+from fyke.plan.row_patterns.nodes import NodeTables, node_tables
 from fyke.plan.row_patterns.program import compile_pattern
 
 
@@ -36,12 +37,33 @@ class RowPlan:
     """A clause ready to run.
 
     ``conditions`` are in the order of ``analysed.variables``, None for a variable that is true of every row.
+    ``nodes`` are the tables of a linear search without a window, unless they would be too large.
     """
 
     analysed: AnalysedRowPattern
     automaton: Automaton
     conditions: tuple[RowCondition | None, ...]
     limits: Limits
+    nodes: NodeTables | None = field(default=None, compare=False)
+
+    @property
+    def columns(self) -> dict[RowValue, int]:
+        """The conditions that become columns, each once, numbered."""
+        found: dict[RowValue, int] = {}
+        for each in self.conditions:
+            if each is not None and each.column is not None:
+                found.setdefault(each.column, len(found))
+        return found
+
+    @property
+    def column_of(self) -> dict[int, int]:
+        """The number of the column of each label that has one."""
+        numbers = self.columns
+        return {
+            label: numbers[each.column]
+            for label, each in enumerate(self.conditions)
+            if each is not None and each.column is not None
+        }
 
     @property
     def linear(self) -> bool:
@@ -76,7 +98,10 @@ def make_row_plan(analysed: AnalysedRowPattern, limits: Limits) -> RowPlan:
     every = analysed.rows is Rows.MATCHES
     automaton = make_automaton(program, analysed.query.text, every=every)
     conditions = tuple(_split(analysed.conditions.get(name)) for name in analysed.variables)
-    return RowPlan(analysed, automaton, conditions, limits)
+    plan = RowPlan(analysed, automaton, conditions, limits)
+    if not plan.linear or analysed.window is not None:
+        return plan
+    return replace(plan, nodes=node_tables(automaton, plan.column_of, len(plan.columns)))
 
 
 def _split(condition: RowValue | None) -> RowCondition | None:

@@ -37,6 +37,18 @@ class RowArena(ConditionArena):
     cursor: Integers
 
 
+class NodeArena(RowArena):
+    """What a walk works on where each row has one node.
+
+    ``choices`` has, for each list of moves and each node, the most preferred move that leads to a match;
+    ``starts`` says of each node whether there is one from a row that is not the first of its partition.
+    """
+
+    nodes: Bytes
+    choices: Codes
+    starts: Bytes
+
+
 class HistoryArena(RowArena):
     """What a search works on whose conditions look at other rows of the match.
 

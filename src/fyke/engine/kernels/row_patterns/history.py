@@ -29,13 +29,14 @@ def search_rows(w: HistoryArena):
         if cursor[R.AT_ROW] < 0:
             w.work[L.WORK_BEGIN] = w.work[L.WORK_DONE]
             mark_rows(w, begin, end)
-            cursor[R.AT_ROW] = cursor[R.AT_FAR] = begin
+            cursor[R.AT_ROW] = cursor[R.AT_FAR] = max(begin, w.settings[R.SET_FROM])
             cursor[R.AT_DEPTH], cursor[R.AT_BACK] = -1, 0
-        while cursor[R.AT_ROW] < end:
+        while cursor[R.AT_ROW] < min(end, w.settings[R.SET_STOP]):
             status = search_from(w, begin, end, cursor[R.AT_ROW])
             if status != L.DONE:
                 return status
         cursor[R.AT_SEGMENT] += 1
+        cursor[R.AT_NEXT] = cursor[R.AT_ROW]
         cursor[R.AT_ROW] = -1
     return L.DONE
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 END = -1  # a move to no state: the rows taken are a match
+NO_MATCH = -2  # in place of a move: there is none that leads to a match
 ALWAYS = -1  # in place of a condition: true of every row
 
 # --- settings ---------------------------------------------------------------------------------------
@@ -20,7 +21,10 @@ SET_LABELS = 10  # 1: the states of the rows of matches are written
 SET_WINDOW = 11  # last row minus first row at most; negative: no window
 SET_EVERY = 12  # 1: all ways to match from each row
 SET_LABEL_COLUMN = 13  # the column of integers that holds the labels of the rows taken; -1: none
-SET_SIZE = 14
+SET_NODES = 14  # how many nodes there are
+SET_FROM = 15  # the row from which on matches start
+SET_STOP = 16  # the row in front of which they do
+SET_SIZE = 17
 
 MOST_BITS = 62  # states of a narrow automaton: an int64 stays above zero
 
@@ -43,7 +47,8 @@ AT_DEPTH = 6  # history: rows taken by the current way; -1: none is begun
 AT_BACK = 7  # rows given back in this partition
 AT_EVALUATIONS = 8
 AT_FORGONE = 9  # ways not followed because the same had failed before
-AT_SIZE = 10
+AT_NEXT = 10  # where the search of the last segment went on when it came to its end
+AT_SIZE = 11
 
 # --- what a kernel call ends with, beside DONE and PAUSE --------------------------------------------
 NEED_MATCHES = 20

@@ -19,24 +19,25 @@ def walk_rows(w: RowArena):
         if cursor[R.AT_ROW] < 0:
             w.work[L.WORK_BEGIN] = w.work[L.WORK_DONE]
             mark_rows(w, begin, end)
-            cursor[R.AT_ROW] = cursor[R.AT_FAR] = begin
-        status = walk_segment(w, begin, end)
+            cursor[R.AT_ROW] = cursor[R.AT_FAR] = max(begin, w.settings[R.SET_FROM])
+        status = walk_segment(w, begin, end, min(end, w.settings[R.SET_STOP]))
         if status != L.DONE:
             return status
         cursor[R.AT_SEGMENT] += 1
+        cursor[R.AT_NEXT] = cursor[R.AT_ROW]
         cursor[R.AT_ROW] = -1
     return L.DONE
 
 
 @jit
-def walk_segment(w: RowArena, begin, end):
-    """Find the matches of a partition from the row of the cursor on."""
+def walk_segment(w: RowArena, begin, end, stop):
+    """Find the matches of a partition that start at the row of the cursor or behind it, before ``stop``."""
     cursor, work = w.cursor, w.work
-    while cursor[R.AT_ROW] < end:
+    while cursor[R.AT_ROW] < stop:
         if work[L.WORK_DONE] > work[L.WORK_PAUSE]:
             return L.PAUSE
-        row = next_candidate(w, begin, end)
-        if row == end:
+        row = next_candidate(w, begin, stop)
+        if row == stop:
             break
         if cursor[R.AT_MATCHES] == len(w.begins):
             return R.NEED_MATCHES

@@ -1,0 +1,84 @@
+"""Ordered rows to stretches that threads search side by side: whole partitions, or a piece of a long one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fyke.engine.kernels.arrays import Array
+from fyke.engine.row_patterns.order import OrderedRows
+from fyke.engine.row_patterns.times import window_times
+from fyke.plan.row_patterns.cut import Cut, Overlap
+from fyke.plan.row_patterns.plan import RowPlan
+
+LEAST_ROWS = 1 << 17  # fewer are searched as a whole
+STRETCH_ROWS = 1 << 18
+_GREATEST = np.iinfo(np.int64).max
+WINDOWS = 4  # a piece has at least so many times the rows that it sees behind it
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Matches that start from row ``first`` to in front of row ``last``.
+
+    Between ``begin`` and ``end`` are all rows that decide them.  ``piece``: it is of one partition that has
+    others, and the first of them begins at ``partition``.
+    """
+
+    first: int
+    last: int
+    begin: int
+    end: int
+    piece: bool = False
+    partition: int = 0
+
+    @property
+    def joins(self) -> bool:
+        """Whether its partition begins in another stretch."""
+        return self.piece and self.first > self.partition
+
+
+def cut_rows(plan: RowPlan, cut: Cut, ordered: OrderedRows) -> list[Stretch]:
+    """Return the stretches of ordered rows, which depend on nothing but the rows and the plan."""
+    segments = ordered.segments
+    count = int(segments[-1])
+    if count < LEAST_ROWS:
+        return [Stretch(0, count, 0, count)]
+    targets = segments[np.searchsorted(segments, np.arange(STRETCH_ROWS, count, STRETCH_ROWS))]
+    long = np.flatnonzero(np.diff(segments) >= 2 * STRETCH_ROWS)
+    edges = np.unique(np.concatenate(([0, count], targets, segments[long], segments[long + 1])))
+    stretches: list[Stretch] = []
+    longs = set(segments[long].tolist())
+    for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        pieces = _pieces(plan, cut, ordered, first, last) if first in longs else []
+        stretches += pieces or [Stretch(first, last, first, last)]
+    return stretches
+
+
+def _pieces(plan: RowPlan, cut: Cut, ordered: OrderedRows, begin: int, end: int) -> list[Stretch]:
+    """Return the pieces of a long partition; none if it is not cut."""
+    if cut.overlap is Overlap.WHOLE:
+        return []
+    firsts = np.linspace(begin, end, (end - begin) // STRETCH_ROWS + 1).astype(np.int64)
+    lasts = firsts[1:]
+    if cut.overlap is Overlap.WINDOW:
+        ends = begin + _ends_of_windows(plan, ordered, begin, end, lasts - begin)
+    else:
+        ends = lasts + cut.rows
+    if cut.overlap is not Overlap.NODES and int((ends - lasts).max()) * WINDOWS > STRETCH_ROWS:
+        return []
+    back = cut.before + 1  # so that no piece but the first begins with a start
+    return [
+        Stretch(first, last, max(begin, first - back), min(end, until + cut.behind + 1), True, begin)
+        for first, last, until in zip(firsts[:-1].tolist(), lasts.tolist(), ends.tolist(), strict=True)
+    ]
+
+
+def _ends_of_windows(plan: RowPlan, ordered: OrderedRows, begin: int, end: int, lasts: Array) -> Array:
+    """Return behind which row the window of the last row in front of each of some rows ends."""
+    item, window = plan.analysed.order[0], plan.analysed.window
+    assert window is not None
+    times = window_times(ordered.part(begin, end).column(item.column), item)
+    latest = [min(int(time) + window, int(_GREATEST)) for time in times[lasts - 1]]
+    return np.searchsorted(times, np.array(latest, np.int64), "right")
