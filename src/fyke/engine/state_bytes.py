@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,16 +61,21 @@ def encode_state(
     arrays |= {f"{_BESIDE}{name}": array for name, array in (beside or {}).items()}
     rows = plain_rows(state.rows if with_rows else state.rows.slice(0, 0))
     ends = [] if state.last_ends is None else [state.last_ends]
-    parts = [to_message(table) for table in (rows, _as_row(arrays), *ends)]
+    parts = [to_message(table) for table in (rows, as_row(arrays), *ends)]
     header = {
         **_identity(engine.plan, state.rows.schema),
         "watermark": state.watermark,
         "rows": state.rows.num_rows,
-        "arrays": [[name, array.dtype.name, list(array.shape)] for name, array in arrays.items()],
+        "arrays": shapes_of(arrays),
         "notes": dump.notes,
-        "parts": [len(part) for part in parts],
     }
-    text = json.dumps(header, separators=(",", ":")).encode()
+    return sealed(header, parts)
+
+
+def sealed(header: Mapping[str, Any], parts: Sequence[bytes]) -> bytes:
+    """Return a header and parts as bytes with a checksum; :func:`open_state` takes them apart."""
+    told = {**header, "parts": [len(part) for part in parts]}
+    text = json.dumps(told, separators=(",", ":")).encode()
     body = b"".join([_HEAD.pack(MAGIC, FORMAT, len(text)), text, *parts])
     return body + checksum_of(body)
 
@@ -116,7 +121,7 @@ def decode_state(engine: Engine, data: bytes, schema: pa.Schema) -> State:
 
 def check_whose(opened: OpenedState, plan: Plan, schema: pa.Schema) -> None:
     """Refuse, with a StateError, a state of another query, output, engine or schema."""
-    _check_identity(opened.header, plan, schema)
+    check_identity(opened.header, _identity(plan, schema))
 
 
 def validated_state(
@@ -124,7 +129,7 @@ def validated_state(
 ) -> State:
     """Return what :func:`decode_state` does; ``kept_rows`` are its rows, if they were stored elsewhere."""
     header, parts, arrays = opened.header, opened.parts, dict(opened.arrays)
-    _check_identity(header, engine.plan, schema)
+    check_identity(header, _identity(engine.plan, schema))
     rows = kept_rows
     if rows is None:
         rows = rows_as_given(from_message(parts[0], plain_rows(schema.empty_table()).schema), schema)
@@ -132,10 +137,10 @@ def validated_state(
     if count != header["rows"]:
         raise StateError.damaged(f"it has {header['rows']} rows, and {count} are there")
     _check_rows(rows, engine.plan)
-    read = _array(arrays, "read", np.bool_, count)
+    read = array_of(arrays, "read", np.bool_, count)
     index = np.zeros(count, np.int64)
     if engine.plan.window.counts_events:
-        index = _array(arrays, "index", np.int64, count)
+        index = array_of(arrays, "index", np.int64, count)
     waiting, chosen = (_matches(arrays, name, engine, count) for name in ("waiting", "chosen"))
     kept = {name.removeprefix("memory."): arrays.pop(name) for name in list(arrays) if "memory." in name}
     if any(not name.startswith(_BESIDE) for name in arrays):
@@ -217,12 +222,13 @@ def _identity(plan: Plan, schema: pa.Schema) -> dict[str, str]:
     return {"query": plan.fingerprint, "schema": digest, "engine": plan.engine, "output": plan.output}
 
 
-def _check_identity(header: Mapping[str, Any], plan: Plan, schema: pa.Schema) -> None:
+def check_identity(
+    header: Mapping[str, Any], own: Mapping[str, str], parts: str = "pattern, conditions, window or RETURN"
+) -> None:
     """Refuse a state that belongs to something else, each with its own text."""
-    own = _identity(plan, schema)
     if header["query"] != own["query"]:
         raise StateError(
-            "the saved state belongs to another query: its pattern, conditions, window or RETURN differ",
+            f"the saved state belongs to another query: its {parts} differ",
             remedy=f"Run the query that wrote it; layout, label and order of conditions do not matter. "
             f"{_START_AGAIN}",
         )
@@ -291,7 +297,7 @@ def rows_as_given(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def matches_to_message(matches: MatchSet) -> bytes:
     """Return matches as one message."""
-    return to_message(_as_row({field: getattr(matches, field) for field in _MATCHES}))
+    return to_message(as_row({field: getattr(matches, field) for field in _MATCHES}))
 
 
 def matches_from_message(part: bytes) -> MatchSet:
@@ -304,7 +310,12 @@ def matches_from_message(part: bytes) -> MatchSet:
     return MatchSet(*(column.combine_chunks().flatten().to_numpy().copy() for column in row.columns))
 
 
-def _as_row(arrays: Mapping[str, Array]) -> pa.Table:
+def shapes_of(arrays: Mapping[str, Array]) -> list[list[Any]]:
+    """Return what a header says of arrays: their names, types and shapes."""
+    return [[name, array.dtype.name, list(array.shape)] for name, array in arrays.items()]
+
+
+def as_row(arrays: Mapping[str, Array]) -> pa.Table:
     """Return arrays as one row of lists."""
     columns = [
         pa.ListArray.from_arrays(pa.array([0, array.size], pa.int32()), pa.array(array.reshape(-1)))
@@ -334,7 +345,8 @@ def _arrays(specs: Any, row: pa.Table) -> dict[str, Array]:
     return found
 
 
-def _array(arrays: dict[str, Array], name: str, kind: Any, length: int) -> Array:
+def array_of(arrays: dict[str, Array], name: str, kind: Any, length: int) -> Array:
+    """Take an array of a type and length out of those of a state; a StateError if it is not there."""
     array = arrays.pop(name, None)
     if array is None or array.dtype != kind or array.shape != (length,):
         raise StateError.damaged(f"the array {name!r} is missing or does not fit")

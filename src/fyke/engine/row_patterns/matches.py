@@ -17,7 +17,8 @@ class RowMatches:
     ``states`` are those of the automaton for the rows of all matches, one after the other; None if nobody
     asks for labels.  ``steps`` is what it took to find them: rows marked, rows walked over, moves tried;
     ``evaluations`` are the conditions decided on the way.  ``goes_on`` is the row at which the search would
-    have gone on for another match of the last partition.
+    have gone on for another match of the last partition.  ``numbers`` are those of the matches in their
+    partitions, unless they follow from these matches.
     """
 
     begins: Array
@@ -26,6 +27,7 @@ class RowMatches:
     steps: int
     evaluations: int
     goes_on: int = 0
+    numbers: Array | None = None
 
     def __len__(self) -> int:
         """Return the number of matches."""

@@ -65,8 +65,10 @@ class Measures:
     def match_numbers(self) -> pa.Array:
         """Return the number of each sight's match in its partition, from 1."""
         begins, segments = self.matches.begins, self.ordered.segments
-        numbers = np.empty(len(begins), np.int64)
-        if len(begins):
+        numbers = self.matches.numbers
+        if numbers is None:
+            numbers = np.zeros(len(begins), np.int64)
+        if len(begins) and self.matches.numbers is None:
             segment = int(np.searchsorted(segments, begins[0], "right")) - 1
             number_matches(begins, segments, segment, self.before, numbers)
         return pa.array(numbers[self.sights.matches], pa.int64())

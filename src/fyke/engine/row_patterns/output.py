@@ -25,13 +25,15 @@ _NO_MATCH = -1
 class Group:
     """The matches that start from row ``first`` to in front of row ``last``.
 
-    In the partition of the first one, ``before`` others were found before.
+    In the partition of the first one, ``before`` others were found before.  ``free`` are the rows in no
+    match, unless all of these rows that are in none of these matches are.
     """
 
     matches: RowMatches
     first: int
     last: int
     before: int = 0
+    free: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +113,20 @@ def _put_out(plan: RowPlan, group: Group) -> PutOut:
     return PutOut(rows, owner, seen)
 
 
+def matched_rows(matches: RowMatches, first: int, last: int) -> Array:
+    """Say which rows from ``first`` to in front of ``last`` are in a match; the row of an empty one is."""
+    inside = np.zeros(last - first + 1, np.int64)
+    np.add.at(inside, matches.begins - first, 1)
+    np.add.at(inside, np.maximum(matches.ends, matches.begins + 1) - first, -1)
+    return np.asarray(np.cumsum(inside[:-1]) > 0)
+
+
 def _with_unmatched(put: PutOut, group: Group) -> PutOut:
     """Return the rows of matches, and those in no match, each in front of the matches behind it."""
     matches, first = group.matches, group.first
-    inside = np.zeros(group.last - first + 1, np.int64)
-    np.add.at(inside, matches.begins - first, 1)
-    np.add.at(inside, np.maximum(matches.ends, matches.begins + 1) - first, -1)
-    free = first + np.flatnonzero(np.cumsum(inside[:-1]) == 0)
+    free = group.free
+    if free is None:
+        free = first + np.flatnonzero(~matched_rows(matches, first, group.last))
     order = np.argsort(np.concatenate((matches.begins[put.matches], free)), kind="stable")
     none = np.full(len(free), _NO_MATCH)
     return PutOut(

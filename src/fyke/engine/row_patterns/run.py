@@ -57,9 +57,9 @@ def match_rows(
             raise LimitReached("buffer_bytes", 0, "rows")
         rows = list(team.each(lambda group: result_rows(plan, ordered, group), groups))
     except LimitReached as reached:
-        raise _exceeded(plan, ordered, reached) from None
+        raise exceeded_by(plan, ordered, reached) from None
     except SkipsNowhere as nowhere:
-        raise _skips(plan, ordered, nowhere) from None
+        raise skips_nowhere(plan, ordered, nowhere) from None
     result = rows[0] if len(rows) == 1 else pa.concat_tables(rows)
     clock.lap("rows")
     return result, _counters(table, groups)
@@ -112,7 +112,8 @@ def _partition(plan: RowPlan, ordered: OrderedRows, row: int) -> str:
     return describe_partition(rows, names, 0)
 
 
-def _exceeded(plan: RowPlan, ordered: OrderedRows, reached: LimitReached) -> FykeError:
+def exceeded_by(plan: RowPlan, ordered: OrderedRows, reached: LimitReached) -> FykeError:
+    """Return the error for a limit that a search has reached."""
     where = _partition(plan, ordered, reached.row) if ordered.segments[-1] else "the whole input"
     pattern = unparse_row_pattern(plan.analysed.pattern)
     what = "the rows of the matches" if reached.part in ("matches", "rows") else "the search"
@@ -123,7 +124,8 @@ def _exceeded(plan: RowPlan, ordered: OrderedRows, reached: LimitReached) -> Fyk
     return plan.limits.exceeded(reached.limit, f"in {where} by {what} of ({pattern})", remedy, reached.value)
 
 
-def _skips(plan: RowPlan, ordered: OrderedRows, nowhere: SkipsNowhere) -> SkipError:
+def skips_nowhere(plan: RowPlan, ordered: OrderedRows, nowhere: SkipsNowhere) -> SkipError:
+    """Return the error for a match that cannot be skipped from."""
     skip = plan.analysed.query.skip
     written = f"{skip.to.value} {skip.variable}"
     make = SkipError.stays if nowhere.stays else SkipError.missing

@@ -116,6 +116,11 @@ def _split(condition: RowValue | None) -> RowCondition | None:
     return RowCondition(_joined(condition, near), _joined(condition, far))
 
 
+def conjuncts_of(condition: RowValue) -> list[RowValue]:
+    """Return the parts of a condition that must all be true."""
+    return [_restricted(condition, each) for each in _conjuncts(condition.expression)]
+
+
 def _conjuncts(node: Expression) -> list[Expression]:
     if isinstance(node, Binary) and node.operator == "AND":
         return [*_conjuncts(node.left), *_conjuncts(node.right)]

@@ -79,3 +79,18 @@ class HistoryArena(RowArena):
     key_offsets: Integers
     key: Integers
     failed: IntegerRows
+
+
+class OpenArena(HistoryArena):
+    """What a search works on where more rows may come.
+
+    ``ahead`` is laid out in ``layout``.  ``done`` says from which rows attempts are decided, ``unsure``,
+    by condition as ``truth``, where rows to come decide whether it holds.  Condition c looks at rows behind
+    the positions ``reach[reach_offsets[c]:reach_offsets[c + 1]]``.
+    """
+
+    ahead: Integers
+    done: Bytes
+    unsure: ByteRows
+    reach: IntegerRows
+    reach_offsets: Integers

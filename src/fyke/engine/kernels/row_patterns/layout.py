@@ -48,7 +48,9 @@ AT_BACK = 7  # rows given back in this partition
 AT_EVALUATIONS = 8
 AT_FORGONE = 9  # ways not followed because the same had failed before
 AT_NEXT = 10  # where the search of the last segment went on when it came to its end
-AT_SIZE = 11
+AT_KEPT_MATCHES = 11  # open partitions: matches written before the current attempt
+AT_KEPT_STATES = 12
+AT_SIZE = 13
 
 # --- what a kernel call ends with, beside DONE and PAUSE --------------------------------------------
 NEED_MATCHES = 20
@@ -74,3 +76,12 @@ KEY_START, KEY_SINCE, KEY_FIRSTS, KEY_LASTS, KEY_ROWS, KEY_INTEGER, KEY_FLOAT = 
 NEVER_KEPT = -1  # in place of the keys of a state: its ways are not remembered
 
 PATIENCE = 64  # rows given back in a partition before failed ways are remembered
+
+# --- open partitions: how far a call looks, and what it does with an attempt that is not decided ----------
+AHEAD_OPEN = 0  # 1: partitions end with an unknown row
+AHEAD_DEFINE = 1  # rows behind its row that a condition of a row and its neighbours looks at most
+AHEAD_FROM_BEGIN = 2  # rows behind the first row of a match that measures look at most
+AHEAD_FROM_END = 3  # rows behind its last row
+AHEAD_APART = 4  # 1: attempts from later rows go on behind one that is not decided
+AHEAD_SIZE = 5
+REACH_POSITION, REACH_PHYSICAL = 0, 1  # a position, and how many rows behind it a condition looks
