@@ -205,6 +205,19 @@ def test_what_cannot_run_is_refused_before_the_first_batch(
         fyke.match(events, query, **{**OPTIONS, **options})
 
 
+@pytest.mark.parametrize("name", ["agg", "cube", "groupBy", "groupby", "groupingSets", "rollup"])
+def test_running_totals_are_not_aggregated_again(spark: SparkSession, name: str) -> None:
+    """Spark itself takes a second aggregation in update mode, and would count matches again and again."""
+    rate = spark.readStream.format("rate").load()
+    events = rate.select(F.col("timestamp").alias("ts"), F.lit("A").alias("kind"))
+    totals = fyke.match(
+        events, "PATTERN A a WITHIN 1 minute RETURN count(*) AS n", **OPTIONS, watermark="1 minute"
+    )
+    with pytest.raises(StreamError, match="cannot be aggregated further") as caught:
+        getattr(totals, name)("n")
+    assert "Write the totals to a table" in str(caught.value)
+
+
 @pytest.mark.long  # every micro-batch of Spark takes seconds
 def test_events_of_1970(spark: SparkSession, tmp_path: Path) -> None:
     """Spark takes a watermark of 0 for none, and 0 is a time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -13,6 +14,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from fyke.engine.output.builders import builder_of
 from fyke.engine.output.rows import ResultBuilder
+from fyke.errors import StreamError
 from fyke.plan.plan import Plan
 from fyke.spark.expression import quote, rejected_sql
 from fyke.spark.prepare import arrow_columns, prepared, relevant, row_columns
@@ -40,7 +42,25 @@ def match_stream(frame: DataFrame, plan: Plan, watermark: str | None) -> DataFra
     told = advanced(packed, BUCKET, processor, "Update" if plan.result.over_matches else "Append")
     builder = builder_of(plan)
     result = result_schema(builder) if isinstance(builder, ResultBuilder) else builder.schema
-    return matched_rows(told, result)
+    matches = matched_rows(told, result)
+    if plan.result.over_matches:
+        _refuse_aggregates(matches)
+    return matches
+
+
+def _refuse_aggregates(totals: DataFrame) -> None:
+    """Let running totals not be aggregated again: Spark would add up each total and the later ones of it."""
+
+    def refuse(*_columns: object, **_options: object) -> NoReturn:
+        raise StreamError(
+            "running totals over matches cannot be aggregated further on a stream: "
+            "each micro-batch returns the totals that have changed, so a match would count again and again",
+            remedy="Write the totals to a table, and aggregate what it holds. "
+            "Or return the rows of matches, and aggregate them.",
+        )
+
+    for name in ("agg", "cube", "groupBy", "groupby", "groupingSets", "rollup"):
+        setattr(totals, name, refuse)
 
 
 def advanced(frame: DataFrame, key: str, processor: StatefulProcessor, mode: str) -> DataFrame:
