@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -60,7 +61,7 @@ def _share_of_cores(group: Path) -> int | None:
 
 
 class Team:
-    """Threads for the pieces of one call; with one thread, the caller does the work itself.
+    """Threads for the pieces of one call; with one thread or one piece, the caller does the work itself.
 
     ``stop`` is called when a result is not wanted any more, lest threads go on with work that is in vain.
     """
@@ -76,13 +77,15 @@ class Team:
         With ``ahead``, no more items than that are begun beyond those whose results were taken.  Of several
         errors that of the first item is raised.
         """
-        if self.threads == 1:
-            yield from map(work, items)
+        items = iter(items)
+        begun = list(islice(items, 2))
+        if self.threads == 1 or len(begun) < 2:
+            yield from map(work, chain(begun, items))
             return
         waiting: list[Future[Result]] = []
         with ThreadPoolExecutor(self.threads, "fyke") as pool:
             try:
-                for item in items:
+                for item in chain(begun, items):
                     waiting.append(pool.submit(work, item))
                     if ahead is not None and len(waiting) > ahead:
                         yield waiting.pop(0).result()
