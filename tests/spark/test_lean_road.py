@@ -83,6 +83,22 @@ def test_a_bucketed_table_is_not_shuffled(bucketed: DataFrame) -> None:
     assert "Exchange" not in names(found)
     assert "Bucketed: true" in nodes(found)[-1]
     assert_same(found.toArrow(), on_table(TABLE, KEYED, **OPTIONS))
+    said = "by k, without a shuffle: the table has its events in buckets; a hot key is not cut"
+    assert f"\n  pieces   {said}\n" in fyke.explain(bucketed, KEYED, **OPTIONS)
+
+
+AGAIN = "PATTERN SEQ(ANY x, ANY y) WHERE skip_till_next_match { [k] } WITHIN 100"
+
+
+def test_the_result_of_a_match_in_buckets_is_not_shuffled_either(bucketed: DataFrame) -> None:
+    first = fyke.match(bucketed, KEYED, **OPTIONS)
+    second = fyke.match(first, AGAIN, time=("start", "end"))
+    assert "Exchange" not in names(second)
+    expected = on_table(on_table(TABLE, KEYED, **OPTIONS), AGAIN, time=("start", "end"))
+    assert expected.num_rows > 0
+    assert sorted(second.toArrow()["match_id"].to_pylist()) == sorted(expected["match_id"].to_pylist())
+    said = "by k, without a shuffle: an earlier match has brought its events together; a hot key is not cut"
+    assert f"\n  pieces   {said}\n" in fyke.explain(first, AGAIN, time=("start", "end"))
 
 
 def test_buckets_of_another_key_do_not_help(bucketed: DataFrame) -> None:
@@ -96,16 +112,15 @@ def test_the_result_of_a_match_is_not_shuffled_again(
     frame: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slices, "_is_scan", lambda _: False)  # hot keys would be spread over tasks
-    query = "PATTERN SEQ(ANY x, ANY y) WHERE skip_till_next_match { [k] } WITHIN 100"
     first = fyke.match(frame, KEYED, **OPTIONS)
-    second = fyke.match(first, query, time=("start", "end"))
+    second = fyke.match(first, AGAIN, time=("start", "end"))
     assert names(second).count("Exchange") == 1
-    expected = on_table(on_table(TABLE, KEYED, **OPTIONS), query, time=("start", "end"))
+    expected = on_table(on_table(TABLE, KEYED, **OPTIONS), AGAIN, time=("start", "end"))
     assert expected.num_rows > 0
     assert second.count() == expected.num_rows
     assert sorted(second.toArrow()["match_id"].to_pylist()) == sorted(expected["match_id"].to_pylist())
     by_other_key = fyke.match(
-        first.withColumnRenamed("k", "kk"), query.replace("[k]", "[kk]"), time=("start", "end")
+        first.withColumnRenamed("k", "kk"), AGAIN.replace("[k]", "[kk]"), time=("start", "end")
     )
     assert names(by_other_key).count("Exchange") == 2
 

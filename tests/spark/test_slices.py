@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,15 @@ def test_a_hot_key_is_cut_and_the_others_are_not(spark: SparkSession, hot: DataF
     assert set(spread.values()) == {1}
 
 
+def test_one_key_has_everything(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "_SAMPLE", 0.5)
+    pq.write_table(events(hot=1.0), tmp_path / "events.parquet", row_group_size=1_000)
+    with settings(spark, {"spark.sql.shuffle.partitions": "6"}):
+        found = fyke.match(spark.read.parquet(str(tmp_path / "events.parquet")), KEYED, **OPTIONS)
+        assert tasks(found) > 2
+        assert_same(found.toArrow(), on_table(events(hot=1.0), KEYED, **OPTIONS))
+
+
 def test_counts_of_rows_are_those_on_a_table(hot: DataFrame) -> None:
     table, frame = fyke.Metrics(), fyke.Metrics()
     fyke.match(events(hot=0.8), KEYED, metrics=table, **OPTIONS)
@@ -114,6 +124,28 @@ def test_a_window_longer_than_the_data(spark: SparkSession) -> None:
     assert_same(
         fyke.match(frame_of(spark, table), query, **OPTIONS).toArrow(), on_table(table, query, **OPTIONS)
     )
+
+
+def pairs(*moments: int) -> pa.Table:
+    """Return an A and a B three units later, for each moment."""
+    times = [each for moment in moments for each in (moment, moment + 3)]
+    return pa.table({"kind": list("AB") * len(moments), "at": pa.array(times, pa.int64())})
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        range(0, 10**15, 10**13),  # each pair in a slice of its own, and empty ones between
+        (-(2**63), -(2**63) + 221, -2, 2**63 - 4),  # the ends of 64 bits, and slices that a pair is across
+    ],
+    ids=["more slices than events", "the ends of 64 bits"],
+)
+@pytest.mark.parametrize("window", [2, 3, 7])
+def test_times_far_apart(spark: SparkSession, moments: Sequence[int], window: int) -> None:
+    table, query = pairs(*moments), f"PATTERN SEQ(A a, B b) WITHIN {window}"
+    expected = on_table(table, query, **OPTIONS)
+    assert expected.num_rows == (len(moments) if window >= 3 else 0)
+    assert_same(fyke.match(frame_of(spark, table), query, **OPTIONS).toArrow(), expected)
 
 
 @pytest.mark.parametrize("rows", [0, 1])
@@ -142,3 +174,11 @@ def test_rows_that_are_computed_are_not_computed_twice(hot: DataFrame) -> None:
 )
 def test_explain_says_what_is_cut(hot: DataFrame, query: str, pieces: str) -> None:
     assert f"\n  pieces   {pieces}\n" in fyke.explain(hot, query, **OPTIONS)
+
+
+def test_explain_says_that_computed_events_are_not_searched_for_hot_keys(hot: DataFrame) -> None:
+    computed = hot.dropDuplicates(["n"])
+    said = "by k; a hot key is not cut: to find one, the events would be computed twice"
+    assert f"\n  pieces   {said}\n" in fyke.explain(computed, KEYED, **OPTIONS)
+    said = "by time, with a window of overlap"
+    assert f"\n  pieces   {said}\n" in fyke.explain(computed, PATTERNS["any"], **OPTIONS)

@@ -35,9 +35,11 @@ from fyke.plan.explain_run import ObservedRun
 from fyke.plan.outputs import OUTPUTS
 from fyke.plan.plan import Plan, make_plan
 from fyke.plan.planner import choose_plan
+from fyke.plan.slices import explain_pieces
 from fyke.plan.statistics import Statistics
 from fyke.spark import prepare as spark_prepare
 from fyke.spark.batch import match_frame
+from fyke.spark.slices import explain_tasks
 from fyke.spark.statistics import measure_frame
 from fyke.spark.stream.flush import flush_checkpoint
 from fyke.spark.stream.match import BUCKETS, match_stream
@@ -143,10 +145,20 @@ class PatternCall:
             if metrics is not None and metrics.filled
             else None
         )
-        by = "Spark" if self.source.on_spark else "Arrow"
         return explain_plan(
-            plan, rows_by=by, ran=ran, streams=self.streams, tasks_choose=self._tasks_choose(plan)
+            plan,
+            rows_by="Spark" if self.source.on_spark else "Arrow",
+            pieces=self._pieces(plan),
+            ran=ran,
+            streams=self.streams,
+            tasks_choose=self._tasks_choose(plan),
         )
+
+    def _pieces(self, plan: Plan) -> str | None:
+        """Say how the events are cut for threads or tasks; None on a stream, which has buckets."""
+        if self.streams:
+            return None
+        return explain_tasks(self.source.events, plan) if self.source.on_spark else explain_pieces(plan)
 
     def measure(self) -> Statistics:
         """Return how often events occur and conditions hold in the first rows."""

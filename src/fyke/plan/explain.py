@@ -14,7 +14,6 @@ from fyke.plan.explain_stream import explain_stream
 from fyke.plan.plan import Plan
 from fyke.plan.planner import Choice, choose_plan, expected_run
 from fyke.plan.pushdown import physical
-from fyke.plan.slices import explain_pieces
 from fyke.plan.statistics import Statistics
 from fyke.plan.successions import covering
 
@@ -62,12 +61,14 @@ def explain_plan(
     plan: Plan,
     *,
     rows_by: str,
+    pieces: str | None = None,
     ran: ObservedRun | None = None,
     streams: bool = False,
     tasks_choose: bool = False,
 ) -> Explanation:
     """Return the explanation of a plan; ``rows_by`` names who evaluates what one row decides.
 
+    ``pieces`` says how the events are cut, if they are read by several threads or tasks.
     ``ran`` is a run of the same plan; ``streams``: its events come one after the other; ``tasks_choose``: the
     engine is that of tasks whose events come at usual rates.
     """
@@ -82,8 +83,8 @@ def explain_plan(
     if rows_by == "Arrow" and find_anchors(plan) is not None:
         lines.append("  near     where events of the rarest variable are few: rows within a window of one")
     lines += ["", *_title("matching"), *_matching(plan)]
-    if not streams:
-        lines.append(f"  pieces   {explain_pieces(plan, tasks=rows_by == 'Spark')}")
+    if pieces is not None:
+        lines.append(f"  pieces   {pieces}")
     if streams:
         lines += ["", *_title("on a stream"), *explain_stream(plan)]
     choice = choose_plan(plan.engine, plan, plan.statistics)

@@ -58,8 +58,11 @@ def plan_task_slices(plan: Plan) -> Slicing | str:
 
 
 def slice_length(plan: Plan) -> int:
-    """Return how long the slices of a DataFrame are, in units of its time."""
-    return max(1, WINDOWS_IN_A_SLICE * plan.window.length)
+    """Return how long the slices of a DataFrame are, in units of its time.
+
+    At two units or more, the number of a slice and those of its neighbours have 64 bits for every time.
+    """
+    return max(2, WINDOWS_IN_A_SLICE * plan.window.length)
 
 
 def explain_pieces(plan: Plan, *, tasks: bool = False) -> str:

@@ -16,9 +16,10 @@ from pyspark.sql import functions as F
 
 from fyke.engine.kernels.arrays import Array
 from fyke.plan.plan import Plan
-from fyke.plan.slices import Slicing, plan_task_slices, slice_length
+from fyke.plan.slices import Slicing, explain_pieces, plan_task_slices, slice_length
 from fyke.spark.expression import identifier, quote
-from fyke.spark.prepare import SLICE
+from fyke.spark.placed import placed
+from fyke.spark.prepare import SLICE, Placed
 
 WHOLE = -(2**63)  # the slice of keys that are not cut
 _SAMPLE, _SEED = 0.01, 42  # the share of rows in which hot keys are looked for
@@ -41,11 +42,26 @@ def slices_of(frame: DataFrame, plan: Plan) -> Column | None:
     return F.explode(F.when(cut, every).otherwise(F.array(F.lit(WHOLE))))
 
 
+def explain_tasks(frame: DataFrame, plan: Plan) -> str:
+    """Say in one line how the events of a DataFrame are cut into pieces that tasks read."""
+    usual, place = explain_pieces(plan, tasks=True), placed(frame, plan)
+    keys = ", ".join(plan.keys)
+    if place is not Placed.ANYWHERE:
+        where = {
+            Placed.TOGETHER: "an earlier match has brought its events together",
+            Placed.IN_BUCKETS: "the table has its events in buckets",
+        }
+        return f"by {keys}, without a shuffle: {where[place]}; a hot key is not cut"
+    if plan.keys and not isinstance(plan_task_slices(plan), str) and not _is_scan(frame):
+        return f"by {keys}; a hot key is not cut: to find one, the events would be computed twice"
+    return usual
+
+
 def _slices_sql(plan: Plan, slicing: Slicing) -> str:
     """Return the SQL text of the slice of a row, and of its neighbours where they must see it."""
     time, length, window = _ticks_sql(plan), slice_length(plan), plan.window.length
     since = f"pmod({time}, {length}L)"
-    own = f"({time} - {since}) div {length}L"
+    own = f"({time} div {length}L - IF({time} % {length}L < 0L, 1L, 0L))"  # no step leaves 64 bits
     near = []
     if slicing.ahead:
         near.append(f"WHEN {since} <= {window}L THEN array({own}, {own} - 1L)")
