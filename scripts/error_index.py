@@ -19,10 +19,12 @@ from fyke.command.sink import check_sink
 from fyke.engine.input.prepare import derived_types
 from fyke.engine.state_bytes import open_state
 from fyke.errors import FykeError
+from fyke.language import row_pattern_text
 from fyke.logical.analyse import analyse
 from fyke.logical.schema import make_schema
 from fyke.plan.plan import make_plan
 from fyke.spark.local import read_frame
+from fyke.spark.row_patterns import check_row_order
 from fyke.spark.stream.checks import check_plan
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors.md"
@@ -83,6 +85,9 @@ EXAMPLES: dict[str, Callable[[], object]] = {
     "MissingDefineError": lambda: fyke.parse("MATCH_RECOGNIZE (PATTERN (A B))"),
     "RowsPerMatchError": lambda: fyke.parse(
         "MATCH_RECOGNIZE (ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A {- B -}) DEFINE A AS x > 1)"
+    ),
+    "RowOrderError": lambda: check_row_order(
+        row_pattern_text.parse("MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS x > PREV(x))")
     ),
     "SkipError": lambda: fyke.reference.match(
         EVENTS, "MATCH_RECOGNIZE (ORDER BY at AFTER MATCH SKIP TO FIRST A PATTERN (A A) DEFINE A AS x > 0)"

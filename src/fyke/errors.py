@@ -225,6 +225,10 @@ class RowsPerMatchError(QueryError):
     """Rows asked for, or a way on after a match, that a row pattern cannot have."""
 
 
+class RowOrderError(QueryError):
+    """A row pattern without ORDER BY on rows that are in no order."""
+
+
 class OutputNameError(QueryError):
     """Two columns of the result would have one name."""
 

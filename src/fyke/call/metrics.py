@@ -13,7 +13,7 @@ from fyke.html import html_table, paragraph
 from fyke.plan.missing_types import told_missing
 from fyke.plan.plan import Plan
 from fyke.plan.statistics import Statistics
-from fyke.spark.observe import Observed
+from fyke.spark.observe import Observed, ObservedRows, ObservedTasks
 
 _WORK = ("condition_evaluations", "memory_operations")
 _SOON = 1.0  # seconds: Spark tells of an action a moment after it has returned
@@ -35,7 +35,7 @@ class Metrics:
     def __init__(self) -> None:
         self.queries: dict[str, Metrics] = {}
         self._values: dict[str, int | float] = {}
-        self._observed: Observed | None = None
+        self._observed: ObservedTasks | None = None
         self._seen: RunObserver | None = None
         self._missing: dict[str, str] = {}
 
@@ -173,8 +173,15 @@ class Metrics:
 
     def observe(self, plan: Plan) -> Observed:
         """Return what is to be filled by a call on a DataFrame."""
-        self.queries, self._observed = {}, Observed(plan)
-        return self._observed
+        observed = Observed(plan)
+        self.queries, self._observed = {}, observed
+        return observed
+
+    def observe_rows(self) -> ObservedRows:
+        """Return what is to be filled by a clause on a DataFrame."""
+        observed = ObservedRows()
+        self.queries, self._observed = {}, observed
+        return observed
 
     def set_queries(self, queries: dict[str, Metrics]) -> None:
         """Take the metrics of the queries of a program, by label."""

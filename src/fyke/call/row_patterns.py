@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fyke.call.events import Given
+from fyke.call.events import Given, Kind
 from fyke.call.files import described
 from fyke.call.options import RowOptions
 from fyke.call.source import check_values, columns_of
@@ -15,11 +15,19 @@ from fyke.engine.input.prepare import in_plain_types
 from fyke.engine.measure.clock import Clock
 from fyke.engine.row_patterns.run import match_rows
 from fyke.errors import InputError, OptionError, StreamError
-from fyke.language.ast import Reference, walk
+from fyke.language.ast import Expression, Reference, walk
 from fyke.logical.row_patterns.analyse import analyse_row_pattern
+from fyke.logical.row_patterns.analysed import AnalysedRowPattern
 from fyke.plan.row_patterns.explain import explain_row_plan
 from fyke.plan.row_patterns.plan import RowPlan, make_row_plan
 from fyke.plan.statistics import Statistics
+from fyke.spark.row_patterns import (
+    check_row_functions,
+    check_row_order,
+    infer_row_type,
+    match_row_frame,
+    pushed_rows,
+)
 
 
 class RowPatternCall:
@@ -37,19 +45,38 @@ class RowPatternCall:
                 f"a MATCH_RECOGNIZE clause is about the rows of one table, found {described(given.events)}",
                 remedy="Give one table or DataFrame.",
             )
-        if given.on_spark:
+        if given.kind is Kind.STREAM:
             raise StreamError(
-                "MATCH_RECOGNIZE runs on tables; on DataFrames it is not available yet",
-                remedy="Collect the rows with frame.toArrow().",
+                "MATCH_RECOGNIZE runs on tables and batch DataFrames; on streams it is not available yet",
+                remedy="Read the events as a batch, or write a query over events.",
             )
-        self.options = options
+        self.options, self.on_spark = options, given.on_spark
         columns = columns_of(given.events)
-        self.rows = in_plain_types(given.events)
-        self.plan: RowPlan = make_row_plan(analyse_row_pattern(options.query, columns), options.limits)
+        self.rows = given.events if given.on_spark else in_plain_types(given.events)
+        analysed = self._analysed_by_spark(columns) if given.on_spark else self._analysed(columns)
+        self.plan: RowPlan = make_row_plan(analysed, options.limits)
+
+    def _analysed(self, columns: Mapping[str, pa.DataType]) -> AnalysedRowPattern:
+        return analyse_row_pattern(self.options.query, columns)
+
+    def _analysed_by_spark(self, columns: Mapping[str, pa.DataType]) -> AnalysedRowPattern:
+        """Return the clause on a DataFrame, whose functions and types Spark knows."""
+        query, frame = self.options.query, self.rows
+        check_row_order(query)
+
+        def infer(node: Expression, _: tuple[str, ...]) -> pa.DataType | None:
+            return infer_row_type(frame, node, query.text)
+
+        analysed = analyse_row_pattern(query, columns, infer)
+        check_row_functions(analysed)
+        return analysed
 
     def run(self) -> Any:
-        """Return the result, a table."""
-        clock, metrics = Clock(), self.options.metrics
+        """Return the result, a table or a DataFrame (lazy)."""
+        metrics = self.options.metrics
+        if self.on_spark:
+            return match_row_frame(self.rows, self.plan, None if metrics is None else metrics.observe_rows())
+        clock = Clock()
         check_values(self.rows, self._computed_with())
         clock.lap("prepare")
         result, counters = match_rows(self.plan, self.rows, clock, threads=self.options.threads)
@@ -70,7 +97,7 @@ class RowPatternCall:
 
     def explain(self) -> str:
         """Say in words what the clause means and how it would be run."""
-        return explain_row_plan(self.plan, rows_by="Arrow")
+        return explain_row_plan(self.plan, pushed_rows(self.rows, self.plan) if self.on_spark else None)
 
     def measure(self) -> Statistics:
         """Refuse: nothing is planned that statistics could steer."""

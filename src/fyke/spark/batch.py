@@ -88,7 +88,9 @@ def match_frame(
             if slices is None:
                 remember_place(matches, plan)
     else:
-        told = rows.mapInArrow(matcher(plan, metrics=True, chooses=chooses), with_metrics(schema, plan))
+        told = rows.mapInArrow(
+            matcher(plan, metrics=True, chooses=chooses), with_metrics(schema, observed.sums)
+        )
         matches = observed.matches(told)
     return _aggregated(matches, plan, builder) if plan.result.over_matches else matches
 
@@ -176,8 +178,9 @@ def matcher(plan: Plan, *, metrics: bool = False, counts: bool = False, chooses:
             if counts:
                 yield pa.record_batch({"matches": pa.array([walk.counters.matches], pa.int64())})
             return
+        sums = plan.sums()
         for batch in walk.results(named):
-            yield without_counts(batch, plan)
+            yield without_counts(batch, sums)
         yield from counts_of_task(walk.builder.schema, walk.counters, walk.clock, walk.seen.sums())
 
     return run

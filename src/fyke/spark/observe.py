@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
@@ -26,18 +27,86 @@ METRICS = "__fyke_metrics"
 _COUNTS = tuple(asdict(Counters()))
 
 
-class Observed:
-    """The observations of one call: of rows as they are read, of those that are kept, and of the tasks.
+class ObservedTasks(ABC):
+    """The counts that the tasks of one call tell, and those of the rows before them.
 
     On their way the rows of the result carry one more column, :data:`METRICS`.  It is null except in the
     last row of each task, which holds the counts of the task and is not a match.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan, self._sums, self._named = plan, plan.sums(), named_types(plan)
-        self._input, self._kept, self._moved, self._tasks = (Observation() for _ in range(4))
-        self._told: tuple[dict[str, Any], dict[str, Any], dict[str, Any]] | None = None
+    def __init__(self, sums: Sums, before: int) -> None:
+        self.sums = sums
+        self._before = tuple(Observation() for _ in range(before))
+        self._moved, self._tasks = Observation(), Observation()
+        self._told: list[dict[str, Any]] | None = None
         self._waiter: Thread | None = None
+
+    def moved(self, frame: DataFrame) -> DataFrame:
+        """Keep the observations before the shuffle, even if no row is kept.
+
+        Spark would replace a sort of no rows by no rows, and drop everything before it.  It does so only
+        through operators that it knows, and an observation is not one of them.
+        """
+        return frame.observe(self._moved, F.count(F.lit(1)).alias("moved"))
+
+    def matches(self, frame: DataFrame) -> DataFrame:
+        """Add up the counts of the tasks, and return the matches without them."""
+        added = [
+            (F.max if name in PEAKS else F.sum)(f"{METRICS}.{name}").alias(name)
+            for name in (*_COUNTS, *PHASES, *_seen(self.sums))
+        ]
+        return frame.observe(self._tasks, *added).where(F.col(METRICS).isNull()).drop(METRICS)
+
+    def wait(self, timeout: float | None) -> bool:
+        """Wait for the first action on the result, for so many seconds at most; say whether it was there.
+
+        Spark tells of it a moment after the action has returned.
+        """
+        if self._waiter is None:
+            # Spark's own way to wait has no end, and an interpreter that ends must not wait for it.
+            self._waiter = Thread(target=self._wait, daemon=True)
+            self._waiter.start()
+        self._waiter.join(timeout)
+        if self._told is None and not self._waiter.is_alive():
+            self._waiter = None  # Connect does not wait: ask again the next time
+        return self._told is not None
+
+    def _wait(self) -> None:
+        with suppress(Exception):  # the action has failed, or the session has ended: nothing will be told
+            told = [each.get for each in (*self._before, self._tasks)]
+            self._told = told if all(told) else None
+
+    def _counts(self) -> dict[str, int | float]:
+        """Return what the tasks have counted."""
+        assert self._told is not None
+        return {name: int(self._told[-1][name] or 0) for name in _COUNTS}
+
+    def _seconds(self) -> dict[str, float]:
+        assert self._told is not None
+        return {name: float(self._told[-1][name] or 0.0) for name in PHASES}
+
+    @abstractmethod
+    def get(self) -> dict[str, int | float]:
+        """Return the counts by name, after the first action."""
+
+    def missing_types(self) -> dict[str, str]:
+        """Return the types that the query names and no event has, after the first action."""
+        return {}
+
+    def statistics(self) -> Statistics:
+        """Return what the tasks have seen of the events, after the first action."""
+        assert self._told is not None
+        self.sums.values = [float(self._told[-1][name] or 0.0) for name in _seen(self.sums)]
+        return self.sums.statistics()
+
+
+class Observed(ObservedTasks):
+    """The observations of a pattern: of rows as they are read, of those that are kept, and of the tasks."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan.sums(), 2)
+        self._plan, self._named = plan, named_types(plan)
+        self._input, self._kept = self._before
 
     def input(self, frame: DataFrame) -> DataFrame:
         """Count the rows of the input and those without a time; see which types there are."""
@@ -62,50 +131,15 @@ class Observed:
         """Count the rows that are sent to the engine."""
         return frame.observe(self._kept, F.count(F.lit(1)).alias("kept"))
 
-    def moved(self, frame: DataFrame) -> DataFrame:
-        """Keep the observations before the shuffle, even if no row is kept.
-
-        Spark would replace a sort of no rows by no rows, and drop everything before it.  It does so only
-        through operators that it knows, and an observation is not one of them.
-        """
-        return frame.observe(self._moved, F.count(F.lit(1)).alias("moved"))
-
-    def matches(self, frame: DataFrame) -> DataFrame:
-        """Add up the counts of the tasks, and return the matches without them."""
-        added = [
-            (F.max if name in PEAKS else F.sum)(f"{METRICS}.{name}").alias(name)
-            for name in (*_COUNTS, *PHASES, *_seen(self._sums))
-        ]
-        return frame.observe(self._tasks, *added).where(F.col(METRICS).isNull()).drop(METRICS)
-
-    def wait(self, timeout: float | None) -> bool:
-        """Wait for the first action on the result, for so many seconds at most; say whether it was there.
-
-        Spark tells of it a moment after the action has returned.
-        """
-        if self._waiter is None:
-            # Spark's own way to wait has no end, and an interpreter that ends must not wait for it.
-            self._waiter = Thread(target=self._wait, daemon=True)
-            self._waiter.start()
-        self._waiter.join(timeout)
-        if self._told is None and not self._waiter.is_alive():
-            self._waiter = None  # Connect does not wait: ask again the next time
-        return self._told is not None
-
-    def _wait(self) -> None:
-        with suppress(Exception):  # the action has failed, or the session has ended: nothing will be told
-            told = (self._input.get, self._kept.get, self._tasks.get)
-            self._told = told if all(told) else None
-
     def get(self) -> dict[str, int | float]:
         """Return the counts by name, after the first action."""
         assert self._told is not None
-        read, kept, tasks = self._told
+        read, kept, _ = self._told
         counts: dict[str, int | float] = {name: int(read[name]) for name in ("rows", "rejected_rows")}
         counts["missing_types"] = len(self.missing_types())
-        counts |= {name: int(tasks[name] or 0) for name in _COUNTS}
+        counts |= self._counts()
         counts["events_filtered"] = int(read["rows"] - read["rejected_rows"] - kept["kept"])
-        return counts | {name: float(tasks[name] or 0.0) for name in PHASES}
+        return counts | self._seconds()
 
     def missing_types(self) -> dict[str, str]:
         """Return the types that the query names and no event has, after the first action."""
@@ -117,12 +151,22 @@ class Observed:
             self._named, [name for number, name in enumerate(self._types()) if read[f"type_{number}"]]
         )
 
-    def statistics(self) -> Statistics:
-        """Return what the tasks have seen of the events, after the first action."""
+
+class ObservedRows(ObservedTasks):
+    """The observations of a MATCH_RECOGNIZE clause: of rows as they are read, and of the tasks."""
+
+    def __init__(self) -> None:
+        super().__init__(Sums((), ()), 1)
+
+    def input(self, frame: DataFrame) -> DataFrame:
+        """Count the rows of the input."""
+        return frame.observe(self._before[0], F.count(F.lit(1)).alias("rows"))
+
+    def get(self) -> dict[str, int | float]:
+        """Return the counts by name, after the first action."""
         assert self._told is not None
-        *_, tasks = self._told
-        self._sums.values = [float(tasks[name] or 0.0) for name in _seen(self._sums)]
-        return self._sums.statistics()
+        read = {"rows": int(self._told[0]["rows"]), "rejected_rows": 0, "missing_types": 0}
+        return {**read, **self._counts(), **self._seconds()}
 
 
 def _seen(sums: Sums) -> list[str]:
@@ -135,14 +179,14 @@ def _kind(sums: Sums) -> pa.DataType:
     return pa.struct([(name, pa.int64()) for name in _COUNTS] + real)
 
 
-def with_metrics(schema: StructType, plan: Plan) -> StructType:
+def with_metrics(schema: StructType, sums: Sums) -> StructType:
     """Return the schema of rows of the result that carry :data:`METRICS`."""
-    return StructType([*schema.fields]).add(METRICS, from_arrow_type(_kind(plan.sums())))
+    return StructType([*schema.fields]).add(METRICS, from_arrow_type(_kind(sums)))
 
 
-def without_counts(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
+def without_counts(batch: pa.RecordBatch, sums: Sums) -> pa.RecordBatch:
     """Return matches with an empty :data:`METRICS` column."""
-    return batch.append_column(METRICS, pa.nulls(batch.num_rows, _kind(plan.sums())))
+    return batch.append_column(METRICS, pa.nulls(batch.num_rows, _kind(sums)))
 
 
 def counts_of_task(

@@ -69,7 +69,7 @@ def order_rows(
     table: pa.Table, partition: Sequence[str], order: Sequence[OrderItem], *, sorted_rows: bool = False
 ) -> OrderedRows:
     """Return the rows of a table in order; with ``sorted_rows`` they are, and partitions stand together."""
-    codes = _partition_codes(table, partition)
+    codes = row_partition_codes(table, partition)
     places: Array = np.arange(table.num_rows)
     moved = not is_sorted(places, codes)
     if moved and not sorted_rows:
@@ -108,7 +108,7 @@ def _by_keys(keys: list[Array]) -> Array:
     return np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys[::-1])
 
 
-def _partition_codes(table: pa.Table, partition: Sequence[str]) -> Array:
+def row_partition_codes(table: pa.Table, partition: Sequence[str]) -> Array:
     """Number partitions in the order of their first rows; nulls are alike, and so are NaNs."""
     codes = np.zeros(table.num_rows, np.int64)
     size = 1

@@ -12,6 +12,7 @@ from fyke.errors import (
     AggregateError,
     Place,
     UnknownAttributeError,
+    UnknownFunctionError,
     UnknownVariableError,
     listed,
     near_misses,
@@ -21,7 +22,7 @@ from fyke.language.row_pattern_rules import ROW_AGGREGATES
 from fyke.language.row_patterns import RowPatternQuery
 from fyke.language.unparse import unparse_expression
 from fyke.logical.check import Checker
-from fyke.logical.kinds import NUMERIC, Kind, kind_of
+from fyke.logical.kinds import FUNCTIONS, NUMERIC, Kind, kind_of
 from fyke.logical.schema import EventSchema
 from fyke.logical.scope import InferType, Scope
 from fyke.logical.spelling import spelled
@@ -154,6 +155,19 @@ class RowChecker(Checker):
                 f"Name a column of numbers, strings or times, as in {node.function}(A.x).",
             )
         return kind
+
+    def _foreign(self, node: Call) -> Kind:
+        """Ask the input's SQL dialect about a function of one row that Fyke does not know."""
+        arrow = None if self.scope.infer is None else self.scope.infer(node, tuple(self.names.columns))
+        if arrow is None:
+            known = near_misses(node.function, [*FUNCTIONS, *ROW_AGGREGATES])
+            self._fail(
+                UnknownFunctionError,
+                node,
+                f"unknown function {node.function!r}",
+                f"On a DataFrame any Spark SQL function of the columns of one row may be used.{known}",
+            )
+        return kind_of(arrow)
 
     def _check_one_event(self, node: Expression, by: str) -> None:
         """Leave it to analysis, which knows what one row decides, to say what needs several rows."""

@@ -110,7 +110,7 @@ def _split(condition: RowValue | None) -> RowCondition | None:
         return None
     near: list[Expression] = []
     far: list[Expression] = []
-    for conjunct in _conjuncts(condition.expression):
+    for conjunct in conjuncts(condition.expression):
         alone = _restricted(condition, conjunct)
         (near if alone.of_neighbours else far).append(conjunct)
     return RowCondition(_joined(condition, near), _joined(condition, far))
@@ -118,12 +118,13 @@ def _split(condition: RowValue | None) -> RowCondition | None:
 
 def conjuncts_of(condition: RowValue) -> list[RowValue]:
     """Return the parts of a condition that must all be true."""
-    return [_restricted(condition, each) for each in _conjuncts(condition.expression)]
+    return [_restricted(condition, each) for each in conjuncts(condition.expression)]
 
 
-def _conjuncts(node: Expression) -> list[Expression]:
+def conjuncts(node: Expression) -> list[Expression]:
+    """Return the conditions that AND joins."""
     if isinstance(node, Binary) and node.operator == "AND":
-        return [*_conjuncts(node.left), *_conjuncts(node.right)]
+        return [*conjuncts(node.left), *conjuncts(node.right)]
     return [node]
 
 
