@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import fyke
 from fyke import reference
-from fyke.errors import AggregateError
+from fyke.errors import AggregateError, OptionError
 
 
 def distance(x: float, y: float) -> float:
@@ -110,6 +110,34 @@ def test_a_function_that_raises_is_null_on_spark(spark: SparkSession) -> None:
     )
     query = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match { ratio(a.x, b.x) IS NULL } RETURN b.t AS t"
     assert fyke.match(frame, query, **OPTIONS).toArrow()["t"].to_pylist() == [2]
+
+
+def never(x: float) -> float:
+    raise ValueError("no number")
+
+
+def word(x: float) -> str:
+    return "far" if x > 1 else "near"
+
+
+def unknown(x: float) -> float:
+    return open(str(x)).fileno()
+
+
+@pytest.mark.parametrize(
+    "function, text",
+    [
+        (never, "function 'f' returns no number\nIt must return a number for some arguments"),
+        (word, "function 'f' returns no number\n"),
+        (unknown, "function 'f' cannot be compiled: "),
+    ],
+)
+@pytest.mark.parametrize("use", ["WHERE { f(a.x) > 0 }", "RETURN f(a.x) AS y"])
+def test_a_function_without_numbers_is_refused_by_name(function: Any, text: str, use: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        fyke.match(RAISING, f"PATTERN A a {use}", time="t", type="kind", functions={"f": function})
+    assert str(caught.value).startswith(text)
+    assert "\x1b" not in str(caught.value)
 
 
 def test_a_function_of_aggregates_over_matches_is_refused() -> None:

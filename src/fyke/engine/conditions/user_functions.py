@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ __all__ = ["MAX_ARGUMENTS", "RAISED", "calling", "compile_external"]
 
 # What a compiled function returns where it raises: no function does so by chance.
 RAISED = float.fromhex("-0x1.f7a3c59d2b681p-917")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # Numba writes its errors for a terminal
 
 
 @functools.lru_cache(maxsize=64)  # checked when it is given, then run, often with every batch of a stream
@@ -40,9 +42,16 @@ def compile_external(name: str, function: Callable[..., float], arity: int) -> A
         ) from error
     body = _guarded(inner, arity)
     try:
+        inner.compile((types.float64,) * arity)
+        (signature,) = inner.nopython_signatures
+        if not isinstance(signature.return_type, (types.Number, types.Boolean)):
+            raise OptionError(
+                f"function {name!r} returns no number",
+                remedy="It must return a number for some arguments; where it raises, it is null.",
+            )
         return numba.cfunc(types.float64(*[types.float64] * MAX_ARGUMENTS))(body)
     except NumbaError as error:
-        lines = [line.strip() for line in str(error).splitlines()]
+        lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines()]
         reason = next((line for line in lines if line and not line.startswith("Failed in")), "")
         raise OptionError(
             f"function {name!r} cannot be compiled: {reason}",
