@@ -203,9 +203,9 @@ TAKEN = (
 REFUSED: dict[str, tuple[Any, str]] = {
     "nothing": (None, TAKEN + "None"),
     "number": (5, TAKEN + "5"),
-    "empty list": ([], TAKEN + "a list of nothing"),
+    "empty list": ([], TAKEN + "an empty list"),
     "list of numbers": ([1, 2], TAKEN + "a list of int"),
-    "empty dict": ({}, TAKEN + "a dict of nothing"),
+    "empty dict": ({}, TAKEN + "an empty dict"),
     "series": (pd.Series([1]), TAKEN + "a pandas Series"),
     "number as type": ({5: EVENTS}, "the keys of a dict of events are event types, found 5"),
     "columns": (
@@ -248,7 +248,7 @@ def test_what_is_no_events(events: Any, text: str, monkeypatch: pytest.MonkeyPat
         ("bad.jsonl", b"nonsense", "cannot be read as json"),
         ("events.txt", b"A,1", "Fyke cannot tell what is in"),
         ("events", b"A,1", "Fyke cannot tell what is in"),
-        ("list.json", json.dumps([]).encode(), "cannot be read as json: it is a list of nothing"),
+        ("list.json", json.dumps([]).encode(), "cannot be read as json: it is an empty list"),
     ],
 )
 def test_files_that_are_no_events(tmp_path: Path, name: str, content: bytes, text: str) -> None:

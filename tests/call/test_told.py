@@ -33,8 +33,9 @@ def told(events: Any, query: str, **options: Any) -> list[str]:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_events_that_only_their_time_kept_apart_are_told_of(engine: str) -> None:
     assert told(FINES, PAID, engine=engine) == [
-        "2 events have the time of another one that could come right before in the pattern, and events of "
-        "one time are never in sequence; give tie_breaker='column' if a column says which comes first"
+        "2 events have the same time as another one that could come right before them in the pattern, and "
+        "events of the same time are never in sequence; give tie_breaker='column' if a column says which "
+        "comes first"
     ]
     with pytest.warns(fyke.TiedEventsWarning, match="2 events have") as caught:
         fyke.match(FINES, PAID, time="day", type="kind", engine=engine)

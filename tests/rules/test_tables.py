@@ -134,7 +134,7 @@ X = {"name": "a", "text": "x"}
         ([X | {"name": None}], RuleError, "rule 1 has no name, found None"),
         ([{"nam": "a", "text": "x"}], InputError, "the table of rules has no column 'name'. Did you mean"),
         ([X | {"active": "yes"}], RuleError, "active of the rule 'a' is true or false"),
-        ({}, InputError, "there are no rules in a dict of nothing"),
+        ({}, InputError, "there are no rules in an empty dict"),
         ("nowhere/at_all", InputError, "there are no rules in 'nowhere/at_all'"),
     ],
 )

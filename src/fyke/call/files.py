@@ -123,10 +123,11 @@ def described(events: object) -> str:
     """Return what something given as events is, for a message."""
     if isinstance(events, Mapping):
         kinds = sorted({type(each).__name__ for each in events.values()})
-        return f"a dict of {', '.join(kinds) or 'nothing'}"
+        return f"a dict of {', '.join(kinds)}" if kinds else "an empty dict"
     if isinstance(events, Sequence) and not isinstance(events, (str, bytes)):
         kinds = sorted({type(each).__name__ for each in events})
-        return f"a {type(events).__name__} of {', '.join(kinds[:3]) or 'nothing'}"
+        kind = type(events).__name__
+        return f"a {kind} of {', '.join(kinds[:3])}" if kinds else f"an empty {kind}"
     library = type(events).__module__.partition(".")[0]
     return shown(events) if library == "builtins" else f"a {library} {type(events).__name__}"
 

@@ -56,7 +56,7 @@ def known_query(
     found = _known.get(key)
     if found is None:
         analysed = analyse(query, schema, limits, functions=dict(arities))
-        # The plan has the query, lest another one gets its identity.
+        # The plan holds the query, so that no other query gets its identity.
         found = KnownQuery(make_plan(analysed, derived_types, output, limits, techniques))
         with _lock:
             if len(_known) >= _MOST:

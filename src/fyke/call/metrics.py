@@ -23,7 +23,7 @@ class Metrics:
     """Filled by ``fyke.match(..., metrics=metrics)``, or by a program.
 
     On a table it is filled when the call returns.  On a DataFrame it is filled by the first action on
-    the result.  Of a program, ``queries`` has the metrics of each query by its label, and the counts
+    the result.  For a program, ``queries`` has the metrics of each query by its label, and the counts
     are those of all of them together.
 
     Examples
@@ -139,8 +139,8 @@ class Metrics:
         """Return what a run of a pattern query has seen of its events, for ``match(..., statistics=...)``.
 
         Stretches spread over all rows read are looked at.  The rates of all variables are there, and the
-        selectivities of comparisons of two events; of other conditions only where a join tree has run,
-        which counts its decisions.  Of a run that has seen no events usual values are assumed.
+        selectivities of comparisons of two events; those of other conditions only if a join tree has run,
+        which counts its decisions.  For a run that has seen no events, usual values are assumed.
 
         Raises
         ------

@@ -244,7 +244,7 @@ class _Run:
         return result
 
     def _given_to(self, query: Query) -> Any:
-        """Return the given events; of a dict only the streams named, if the others change nothing."""
+        """Return the given events; only the named streams of a dict, if the others change nothing."""
         if not isinstance(self.streams.events, Mapping) or _every_event_counts(query):
             return self.streams.events
         named = dict(reversed(named_streams(query)))

@@ -35,7 +35,7 @@ class RuleResults(ABC):
         return self._failed
 
     def of(self, name: str, version: object = None) -> Any:
-        """Return the rows of one rule, as :func:`fyke.match` would; of one version only it may be left out.
+        """Return the rows of one rule, as :func:`fyke.match` would; if it has one version, name none.
 
         Raises
         ------

@@ -83,7 +83,7 @@ class FrameResults(RuleResults):
     def metrics(self) -> dict[Key, dict[str, int | float]]:
         """Return what each rule has counted and cost on all workers, after the first action.
 
-        Of rules that run by themselves, as those over the whole input, there are none.
+        Rules that run by themselves, such as those over the whole input, are not among them.
 
         Raises
         ------

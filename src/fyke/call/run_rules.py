@@ -28,7 +28,7 @@ Queries = Mapping[int, tuple[str, str, AnyQuery]]
 def run_rules(
     given: Given, queries: Queries, options: Mapping[str, Any], broken: Mapping[Key, FykeError]
 ) -> RuleResults:
-    """Return the results of rules, by number: what is wrong with one of them is told and stops no other.
+    """Return the results of rules, by number; an error of one rule is kept with them and stops no other.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def _on_spark(
 def _shared_plan(given: Given, options: Options) -> Plan | None:
     """Return a plan for a table of the columns of a DataFrame; None if only Spark can run the query.
 
-    What Fyke's own functions compute is what Spark's do; of those that Spark alone has, tables know nothing.
+    Fyke's own functions compute what Spark's do, but a table does not know the functions that only Spark has.
     So a query that a table refuses is for Spark to judge.
     """
     if isinstance(given.events, Mapping):

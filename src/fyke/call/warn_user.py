@@ -44,10 +44,11 @@ def warn_of_ties(plan: Plan, counters: Counters) -> None:
     count = counters.tied_successors
     if count == 0 or plan.schema.tie_breaker:
         return
-    events = "1 event has" if count == 1 else f"{count:,} events have"
+    events, them = ("1 event has", "it") if count == 1 else (f"{count:,} events have", "them")
     warn_user(
-        f"{events} the time of another one that could come right before in the pattern, and events of one "
-        "time are never in sequence; give tie_breaker='column' if a column says which comes first",
+        f"{events} the same time as another one that could come right before {them} in the pattern, and "
+        "events of the same time are never in sequence; give tie_breaker='column' if a column says which "
+        "comes first",
         TiedEventsWarning,
     )
 

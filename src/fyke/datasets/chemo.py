@@ -47,7 +47,7 @@ def generate(rows: int, seed: int = 0, *, patients: int | None = None, days: flo
     rows
         Number of events, exactly; at least 12.
     seed
-        Of the random generator: the same parameters and seed give the same table.
+        Seed of the random generator: the same parameters and seed give the same table.
     patients
         Number of patients, with PID from 1; one per 40 rows by default.  Each of them has events as long as
         there are at least as many courses (``rows // 12``).

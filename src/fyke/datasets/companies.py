@@ -41,7 +41,7 @@ def generate(
     rows
         Number of events, exactly; at least 1.
     seed
-        Of the random generator: the same parameters and seed give the same table.
+        Seed of the random generator: the same parameters and seed give the same table.
     skewed
         The pair whose rate differs (section 6.2): ``first`` is IBM and Google, ``middle`` Sun and
         Oracle, ``last`` Microsoft and Yahoo.

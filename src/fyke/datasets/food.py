@@ -94,7 +94,7 @@ def generate(
     rows
         Number of events, exactly; at least ``contaminations * (hops + 4)``.
     seed
-        Of the random generator: the same parameters and seed give the same table.
+        Seed of the random generator: the same parameters and seed give the same table.
     contaminations
         Number of planted contaminations; one per 1000 rows by default, at least one.
     hops

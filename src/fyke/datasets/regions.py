@@ -62,7 +62,7 @@ def generate(
     rows
         Number of events, exactly; at least 1.  A million of them take 160 MB.
     seed
-        Of the random generator: the same parameters and seed give the same table.
+        Seed of the random generator: the same parameters and seed give the same table.
     rates
         Companies per region; the key is the event type.
     correlated

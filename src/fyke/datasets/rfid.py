@@ -85,7 +85,7 @@ def generate(
     rows
         Number of readings, exactly; at least ``readings_per_tag``.
     seed
-        Of the random generator: the same parameters and seed give the same table.
+        Seed of the random generator: the same parameters and seed give the same table.
     shoplifted
         Share of the tags that are stolen, 0 to 0.5; at least one tag unless it is 0.
     readings_per_tag

@@ -34,7 +34,7 @@ def generate(
     rows
         Number of ticks, exactly; at least 1.
     seed
-        Of the random generator: the same parameters and seed give the same table.
+        Seed of the random generator: the same parameters and seed give the same table.
     symbols
         Number of symbols; the paper takes 2.
     rising

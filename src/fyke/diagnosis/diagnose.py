@@ -28,8 +28,8 @@ from fyke.plan.missing_types import missing_types
 class Diagnosis:
     """What is known so far.
 
-    ``together`` are changes that give a match only if all of them are made.  ``attempts`` says for the first
-    steps of the pattern how many events started one and came so far; None if that took too long.
+    ``together`` are changes that give a match only if all of them are made.  ``attempts`` says how
+    many events started an attempt and reached each of the first steps; None if that took too long.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -102,7 +102,7 @@ def required(pattern: Pattern) -> Iterator[Event]:
 def _missing(
     setup: Setup, found: Sequence[Candidates], events: Numbered, everywhere: pa.Table
 ) -> list[Finding]:
-    """Return a finding for each required event of whose type there is none."""
+    """Return a finding for each required event whose type no row has."""
     column = events.schema.type_column
     if column is None:
         return []
@@ -317,7 +317,7 @@ def _most_of_each(ways: Sequence[Relaxation]) -> list[Relaxation]:
             continue
         part = way.cause if way.cause in ("window", "strategy") else (way.cause, way.words)
         best[part] = way  # they come in the order of their cost
-    # Order is undone last: what is any order has no place for absences.
+    # Order is undone last: events in any order leave no place for absences.
     return sorted(best.values(), key=lambda each: each.cause == "order")
 
 

@@ -40,7 +40,7 @@ class Numbered:
     options
         What makes a call of ``table``.
     rejected
-        The rows that were left out for want of a time.
+        The rows that were left out because they have no time.
     inside
         Which rows are of the interval that was asked for; None for all.
     """

@@ -44,7 +44,7 @@ class OutOfTime(Exception):
 class Found:
     """What a search has found.
 
-    ``count`` is the number of matches, of those in a part of the events where ``exact`` is false.  ``starts``
+    ``count`` is the number of matches in all events, or in a part of them if it is not ``exact``.  ``starts``
     is how many events begin one.  ``matches`` are the shortest of them, the rows of each variable by number;
     ``shortest`` is how long that is, in units of the time column, or in events if the window counts those.
     """
@@ -84,8 +84,8 @@ class Prober:
     def find(self, setup: Setup, *, all_events: bool = False, table: pa.Table | None = None) -> Found:
         """Search for the matches of a setup.
 
-        Of many events some are searched first, unless it must be ``all_events``: a match there is a match.
-        Where all events take too long, a part of them is searched.
+        If there are many events, some are searched first, unless ``all_events``: a match there is a match.
+        If all events take too long, a part of them is searched.
 
         Raises
         ------

@@ -344,7 +344,7 @@ class Refiner:
         )
 
     def _between(self, match: Bindings, before: Setup) -> int | None:
-        """Return a row between the events of a match that is not among them, best of a type of theirs."""
+        """Return a row between the events of a match, none of them, of one of their types if possible."""
         bound = {row for rows in match.values() for row in rows}
         others = [row for row in range(min(bound), max(bound)) if row not in bound][:5_000]
         names = {each.type for each in events(before.query.pattern)}

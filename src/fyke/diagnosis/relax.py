@@ -50,7 +50,7 @@ class Relaxation:
     """A part of a query taken away.
 
     ``cause`` is what is to blame if there is a match then.  ``cost`` says how much less is asked, roughly:
-    of several changes that each give a match the cheapest is told first.  ``subject`` is the part.
+    if several changes give a match, the cheapest is told first.  ``subject`` is the part.
     """
 
     cause: str

@@ -48,7 +48,7 @@ def why_not(
         Look at the events of one partition only: the value of the one attribute in ``[x]``, or a dict
         ``{column: value}``.  Rows in which it is null are looked at, too.
     between
-        Look at events of an interval only: a pair of times, of which one may be None.
+        Look at events of an interval only: a pair of times; one of them may be None.
     seconds
         How long the search may take, about.  What was not tried by then is listed.
 
@@ -66,14 +66,14 @@ def why_not(
     if not isinstance(checked.query, Query):
         raise OptionError(
             "why_not is about patterns, and this query is relational",
-            remedy="A join or an aggregate without rows has none to join, or no row passes WHERE.",
+            remedy="If it has no rows, no events lie near one another in time, or none pass WHERE.",
         )
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
         raise OptionError(f"seconds must be a number above zero, found {shown(seconds)}")
     given = take_events(events)
     if given.kind is Kind.STREAM:
         raise InputError(
-            f"why_not takes events that are there, found {described(events)}",
+            f"why_not takes events that are stored, found {described(events)}",
             remedy="Give a table, or a batch DataFrame of the same events.",
         )
     return _explained(given, checked, key, between, float(seconds))

@@ -36,8 +36,8 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 class Piece:
     """Prepared rows, in any order, that are read by themselves.
 
-    Of a slice of time ``first`` and ``end`` bound the events that it owns by their ends: from one up to, and
-    without, the other.  ``partition`` numbers what has been sliced.
+    A slice of time owns the events that end at ``first`` or later, and before ``end``.  ``partition`` numbers
+    what has been sliced.
     """
 
     rows: tuple[pa.Table, ...]
@@ -219,7 +219,7 @@ class _Cutter:
 
     @property
     def count(self) -> int:
-        """The number of pieces, of which some may have no rows."""
+        """The number of pieces; some may have no rows."""
         return self.buckets + sum(len(each.bounds) + 1 for each in self.slices.values())
 
     @property

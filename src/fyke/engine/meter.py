@@ -66,7 +66,7 @@ class Budget:
 
 
 class Meter:
-    """Counts what a call costs, or a piece of it, of which others share the ``budget``.
+    """Counts what a call costs, or one of several pieces of a call, which share a ``budget``.
 
     Kernels count their steps in ``work`` and come back now and then; the host calls :meth:`check` then.
     Before it makes room for something, it says so with :meth:`hold`.  ``name`` is the one partition that a
@@ -146,7 +146,7 @@ class Meter:
         self._all_held()
 
     def end(self) -> None:
-        """Count nothing any more for a piece that has ended: its steps are known, and it holds nothing.
+        """Stop counting for a piece that has ended: its steps are known, and it holds nothing.
 
         Raises
         ------

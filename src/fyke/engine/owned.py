@@ -1,4 +1,4 @@
-"""What a slice of time owns of what was found in it; see :mod:`fyke.plan.slices`."""
+"""Which of the matches found in a slice of time belong to it; see :mod:`fyke.plan.slices`."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class TableReader:
                 meter.end()
 
     def _owned(self, piece: Piece, found: Found, engine: Engine) -> Found:
-        """Return what a slice owns of what was found in it, within the limits of all slices together."""
+        """Return what was found in a slice and belongs to it, within the limits of all slices together."""
         if not piece.sliced:
             return found
         mine = owned(found, piece.owns(found.events[L.EVENT_END]), engine)
@@ -162,5 +162,5 @@ class TableReader:
 
 
 def _without_matches(found: Found) -> Found:
-    """Return what is told of a call beside its matches, which would take memory for long."""
+    """Return what else a call reports, without its matches, which would hold memory for long."""
     return replace(found, matches=no_matches(), graphs=None, tally=None)

@@ -24,7 +24,7 @@ def usual_threads() -> int:
     """Return how many threads the environment allows.
 
     ``FYKE_THREADS`` says it, or else ``OMP_NUM_THREADS``.  Without them it is the number of cores that this
-    process may run on, and has a share of.
+    process may run on, or its share of them in a container.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def _share_of_cores(group: Path) -> int | None:
 class Team:
     """Threads for the pieces of one call; with one thread or one piece, the caller does the work itself.
 
-    ``stop`` is called when a result is not wanted any more, lest threads go on with work that is in vain.
+    ``stop`` is called when results are not wanted any more, so that threads do not go on for nothing.
     """
 
     def __init__(self, threads: int, stop: Callable[[], None]) -> None:
@@ -74,8 +74,8 @@ class Team:
     ) -> Iterator[Result]:
         """Yield the result for each item, in the order of the items.
 
-        With ``ahead``, no more items than that are begun beyond those whose results were taken.  Of several
-        errors that of the first item is raised.
+        With ``ahead``, no more items than that are begun beyond those whose results were taken.  If
+        several items fail, the error of the first one is raised.
         """
         items = iter(items)
         begun = list(islice(items, 2))

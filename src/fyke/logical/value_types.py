@@ -1,8 +1,8 @@
 """The types that values have: 64-bit numbers, and decimals by the rules of Spark SQL.
 
-Whole numbers are int64 and other numbers float64 once anything is computed from them.  Of decimals the
-result of an operator has the digits it may need, at most 38: beyond them digits behind the point go first,
-down to six of them, with rounding half up.  A number that is written out beside a decimal is one.
+Whole numbers are int64 and other numbers float64 once anything is computed from them.  An operator on
+decimals returns one with the digits it may need, at most 38: beyond them digits behind the point are dropped
+first, down to six, rounding half up.  A number that is written out beside a decimal is a decimal.
 """
 
 from __future__ import annotations

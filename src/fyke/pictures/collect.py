@@ -68,7 +68,7 @@ def find_matches(
     if given.kind is not Kind.TABLE:
         raise InputError(
             f"{caller} takes a table, found {described(given_events)}",
-            remedy="Take some rows of a DataFrame over first, as in events.filter(...).toArrow().",
+            remedy="Collect some rows of the DataFrame first, as in events.filter(...).toArrow().",
         )
     checked = spell_options(given, checked)
     call = make_call(given, checked)

@@ -44,7 +44,7 @@ def draw(
         figures and, if metrics of a run were given, observed ones.  What :func:`fyke.why_not` has returned:
         the nearest attempt.  Or events, together with a ``query``: a timeline of its matches.
     query, options
-        Of a timeline: the query, and the options of :func:`fyke.match`.
+        For a timeline: the query, and the options of :func:`fyke.match`.
     by
         What a lane of the timeline is: a ``"variable"``, a ``"key"`` or a ``"type"``.
     key, between

@@ -159,7 +159,7 @@ class Svg:
         self.parts.append(f"<{tag} {at} {look}>{inner}</{tag}>" if inner else f"<{tag} {at} {look}/>")
 
     def finish(self, theme: str = "auto", title: str = "") -> str:
-        """Return the document; of theme auto it follows the settings of whoever looks at it."""
+        """Return the document; with the theme auto it follows the settings of whoever looks at it."""
         wide, high = f"{self.width:.0f}", f"{self.height:.0f}"
         size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}"'
         head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONT}" role="img">'

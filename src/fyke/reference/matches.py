@@ -448,7 +448,7 @@ def _closed(law: _Law, run: Bindings, variable: Variable) -> bool:
 def _decidable(law: _Law, condition: Condition, run: Bindings) -> bool:
     """Say whether every variable of a condition is bound and every group it needs whole is closed.
 
-    Of a group of which it needs single elements by number, these are enough.
+    If it needs only some elements of a group, by number, these are enough.
     """
     enough = dict(condition.reached)
     return condition.variables <= run.keys() and all(

@@ -58,8 +58,8 @@ def match(
 
     A MATCH_RECOGNIZE clause takes a table and needs neither ``time`` nor ``type``: it orders rows itself.
 
-    Of a compressed result that is all but ``last`` and ``nodes``: any graph is right whose ways are the
-    matches, see :func:`fyke.reference.enumerate_matches`.
+    A compressed result has no ``last`` and ``nodes`` here: any graph is right whose paths are the matches,
+    see :func:`fyke.reference.enumerate_matches`.
     """
     asked = parse(query, limits) if isinstance(query, str) else query
     if isinstance(asked, RowPatternQuery):

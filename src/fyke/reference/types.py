@@ -185,7 +185,7 @@ def _digits(kind: pa.DataType) -> tuple[int, int]:
 
 
 def _decimal(whole: int, scale: int) -> pa.DataType:
-    """Of more than 38 digits those behind the point go, but for six."""
+    """Return a decimal of at most 38 digits: those behind the point are dropped first, down to six."""
     if whole + scale > 38:
         whole, scale = 38 - max(38 - whole, min(scale, 6)), max(38 - whole, min(scale, 6))
     return pa.decimal128(whole + scale, scale)

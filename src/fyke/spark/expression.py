@@ -170,7 +170,7 @@ def _comparison(operator: str, left: Part, right: Part) -> str:
         return null(pa.bool_()).sql
     left, right = of_one_zone([left, right])
     if _digits([left, right]) <= MOST_DIGITS:
-        # Of an integer and a decimal that is too large Spark would say the same for null.
+        # Spark would answer for an integer and a decimal that is too large as it does for null.
         mixed = {left.kind, right.kind} == {Kind.INTEGER, Kind.DECIMAL}
         one, other = (_as_decimal(each) if mixed else each.sql for each in (left, right))
         return f"({one} {operator} {other})"

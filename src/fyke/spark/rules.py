@@ -102,7 +102,7 @@ def _whole(batches: Batches, schema: pa.Schema, keys: tuple[str, ...]) -> Iterat
             table = _table(waiting, schema)
             codes = partition_codes(table, keys)
             changes = np.flatnonzero(codes[1:] != codes[:-1])
-            enough = 2 * rows  # of a long partition, the rows are looked through a few times only
+            enough = 2 * rows  # so the rows of a long partition are looked through only a few times
             if len(changes):
                 cut = int(changes[-1]) + 1
                 yield table.slice(0, cut)

@@ -1,7 +1,7 @@
 """Slices of time on Spark: rows without a key, and those of hot keys, spread over several tasks.
 
-All slices are equally long, so a row knows its slice by its time alone, and the slices next to it that must
-see it (:mod:`fyke.plan.slices`).  Which keys are hot a sample says, in the same action: a scalar subquery.
+All slices are equally long, so the time of a row says which slice it is in, and which slices next to it must
+see it (:mod:`fyke.plan.slices`).  A sample says which keys are hot, in the same action: a scalar subquery.
 """
 
 from __future__ import annotations

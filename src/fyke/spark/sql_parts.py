@@ -56,7 +56,7 @@ def identifier(name: str) -> str:
 
 
 def text_literal(text: str) -> str:
-    """Write a string as a Spark SQL literal, of which Spark takes no part for anything else."""
+    """Write a string as a Spark SQL literal; Spark takes no part of it for anything else."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
     return f"'{escaped}'"
 

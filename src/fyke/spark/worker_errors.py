@@ -3,8 +3,7 @@
 Spark makes one long text of a worker's traceback and of its own Java stack.  A worker therefore raises its
 error from a cause that carries the error's fields (:func:`carrying`), and where pyspark turns what Spark says
 into exceptions, on classic sessions and on Connect, that error is made again (:func:`bring_errors_back`).  It
-is Fyke's error and the exception that Spark has for the occasion: both are caught by what catches them
-elsewhere.
+is both Fyke's error and the exception that Spark would raise, so whatever catches either one catches it.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class Compiler(OperatorCompiler):
     def condition(self, expression: Expression, reached: Iterable[tuple[str, int]] = ()) -> Code:
         """Return the instructions that leave the truth of a condition on the integer stack.
 
-        It is true as well while a group has not so many elements as it must have ``reached``.
+        It is also true as long as a group has fewer elements than ``reached`` asks for.
         """
         code = self._compile(expression).code
         for name, count in reached:
@@ -302,7 +302,7 @@ class Compiler(OperatorCompiler):
         return self._load(use, code)
 
     def _length_up_to(self, name: str, count: int) -> Code:
-        """Return the code of a length, of which no matter is how much it exceeds ``count``."""
+        """Return the code of a length; how far it exceeds ``count`` does not matter."""
         return [self._op(L.LENGTH, self.variables[name], count)]
 
     def _accumulator(self, variable: int, kind: int, column: int, typed: int, offset: int = 0) -> Accumulator:

@@ -86,7 +86,7 @@ class OperatorCompiler(ABC):
 
     @abstractmethod
     def _numbered(self, node: Reference, use: ColumnUse) -> Value:
-        """Return the code of an attribute of an element in the midst of a group."""
+        """Return the code of an attribute of an element in the middle of a group."""
 
     def _refuse(self, node: Expression, message: str, remedy: str = "") -> NoReturn:
         raise UnsupportedQueryError(message, place=node.place, text=self.text, remedy=remedy)

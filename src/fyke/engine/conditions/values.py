@@ -25,8 +25,8 @@ _ROUNDING = 1e-9  # more than the sum of floats can be wrong by
 class ColumnUse:
     """Where the kernel finds a derived column: ``store`` is "i", "f" or "list".
 
-    A decimal is a whole number of units of its last digit, of which it has ``scale`` behind the point.  One
-    whose type has too many digits for that is ``ranked`` among all such; the column ``units`` has it in
+    A decimal with ``scale`` digits behind the point is a whole number of units of its last digit.  One whose
+    type has too many digits for that is ``ranked`` among all such; the column ``units`` has it in
     units, and :data:`SMALLEST` where it does not fit.  ``source`` is the expression over a row that the
     column is made of.
     """
@@ -83,9 +83,9 @@ def check_exact(needed: Sequence[Exactness], columns: Array) -> None:
 class Value:
     """Instructions that leave a value on a stack, "i" or "f".
 
-    Of a number ``type`` is its type in the language; of a decimal ``scale`` is the scale of the integer
-    that stands for it.  Without a ``bound`` it is null where it does not fit.  ``literal`` is the value of
-    a whole number or decimal that is written out.  Of a ``ranked`` decimal ``plain`` is the same in units.
+    ``type`` is the type of a number in the language; ``scale`` is the scale of the integer that stands for a
+    decimal.  Without a ``bound`` it is null where it does not fit.  ``literal`` is the value of a whole
+    number or decimal that is written out.  ``plain`` is a ``ranked`` decimal in units.
     """
 
     code: Code

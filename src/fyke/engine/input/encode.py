@@ -45,7 +45,7 @@ def uses_of(
             )
         scale, ranked = 0, kind is Kind.DECIMAL and not _is_narrow(arrow)
         if kind is Kind.DECIMAL:
-            # Of one scale they are compared as they are.
+            # Decimals of one scale are compared as they are.
             fits = not ranked and arrow.precision - arrow.scale + finest <= SAFE_DIGITS
             scale = finest if fits else arrow.scale
         number, units = counts[store], counts[store] + 1 if ranked else -1

@@ -239,7 +239,7 @@ def _column(table: pa.Table, node: Expression) -> Column | None:
 def _encoded_types(table: pa.Table, plan: Plan, *, ordered: bool) -> _Types | None:
     """Return the event types as numbers; types that no one will look at may be null.
 
-    Of rows without a role the type matters only if rows stay unless filtered, and then only to bring
+    The type of a row without a role matters only if such rows are not filtered out, and then only to bring
     rows of one time into order: not if times alone have ``ordered`` all.
     """
     type_column = plan.schema.type_column

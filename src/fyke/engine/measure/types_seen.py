@@ -12,8 +12,8 @@ from fyke.plan.plan import Plan
 def missing_in_table(plan: Plan, table: pa.Table, played: int = 0) -> dict[str, str]:
     """Return the types that a query names and no row of a table has, each with what may be meant.
 
-    Of a table without rows nothing is said.  ``played`` are roles, as bits, that some row is known to play:
-    where all types play theirs, the table need not be searched.
+    A table without rows misses none.  ``played`` are roles, as bits, that some row is known to play: if all
+    types play theirs, the table need not be searched.
     """
     named, column = named_types(plan), plan.schema.type_column
     if not named or column is None or table.num_rows == 0:

@@ -241,7 +241,7 @@ class _Values:
         return np.diff(self._bound(variable)[1])
 
     def _element(self, node: Reference) -> Array:
-        """Return an element in the midst of a group in each match, -1 where the group is too short."""
+        """Return an element in the middle of a group in each match, -1 where the group is too short."""
         positions, offsets = self._bound(node.variable)
         counts = np.diff(offsets)
         place = counts - 1 - node.offset if node.index is Index.LAST else np.full_like(counts, node.offset)

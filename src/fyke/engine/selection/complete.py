@@ -16,8 +16,8 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 def in_complete_windows(plan: Plan, matches: MatchSet, feed: Feed, *, ahead: bool, back: bool) -> Array:
     """Say for which matches the data reach a window ahead of their start, and a window back of their end.
 
-    Only the sides that are asked for are looked at.  A window of events lies in a partition, of which all
-    events that the windows can hold have been read; one of time lies in all data, if the plan knows them.
+    Only the sides that are asked for are looked at.  A window of events lies in a partition, and all
+    events that it can hold have been read; a window of time lies in all data, if the plan knows them.
     """
     keep = np.ones(len(matches), bool)
     if len(matches) == 0:

@@ -133,7 +133,7 @@ def is_late(rows: pa.Table, time: str, watermark: int) -> Array:
 
 
 def described(plan: Plan, schema: pa.Schema) -> str:
-    """Return what a state is of in lines that can be compared: the query, its options, the columns kept."""
+    """Return what a state belongs to, in lines to compare: the query, its options, the columns kept."""
     known = plan.schema
     chosen = {
         "output": plan.output,
@@ -152,7 +152,7 @@ def described(plan: Plan, schema: pa.Schema) -> str:
 
 @contextmanager
 def check_same_query(about: Any, now: str) -> Iterator[None]:
-    """Say how what a checkpoint is of differs from what is run, if that is why its state is refused."""
+    """Say how the query of a checkpoint differs from the one that runs, if that is why it is refused."""
     try:
         yield
     except StateError as error:

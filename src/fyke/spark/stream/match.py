@@ -64,7 +64,7 @@ def _refuse_aggregates(totals: DataFrame) -> None:
 
 
 def advanced(frame: DataFrame, key: str, processor: StatefulProcessor, mode: str) -> DataFrame:
-    """Return what the stateful operator returns, of which Spark's progress has the counts."""
+    """Return what the stateful operator returns; its counts are in Spark's progress."""
     counts = ", ".join(f"{name} bigint" for name in COUNTS)
     told = frame.groupBy(key).transformWithStateInPandas(
         processor, f"{MESSAGE} binary, {counts}", mode, "EventTime"

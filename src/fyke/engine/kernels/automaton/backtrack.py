@@ -135,8 +135,8 @@ def finish_tree(w, end):
 
     [S] 6.3: a run goes back to an event it took, and passes over it, only if nothing that came of it
     was a match.  The stack with its links to parents is the path of the execution tree that is still
-    open; a run whose children found a match is done.  Of runs with one future that comes to nothing one
-    is followed.
+    open; a run whose children found a match is done.  If several runs have the same
+    future without a match, one of them is followed.
     """
     while w.cursor[L.CURSOR_LIVE] > 0:
         r = w.cursor[L.CURSOR_LIVE] - 1

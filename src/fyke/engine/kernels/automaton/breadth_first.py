@@ -60,7 +60,7 @@ def start_segment(w, segment):
 
 @jit
 def separate_matches(w, event):
-    """Of non-overlapping matches: once one has ended before ``event``, end all runs ([N] 5.2.1)."""
+    """End all runs once a match has ended before ``event``, if matches may not overlap ([N] 5.2.1)."""
     if w.cursor[L.CURSOR_MATCHED] and w.events[L.EVENT_END, event] > w.cursor[L.CURSOR_LAST_END]:
         w.cursor[L.CURSOR_MATCHED] = 0
         w.cursor[L.CURSOR_LIVE] = 0

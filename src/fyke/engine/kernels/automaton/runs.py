@@ -125,7 +125,7 @@ def fill_slots(w, run):
 def gather(w, node, variable, event):
     """Lay out the elements of each variable of a run, with ``event`` added to ``variable`` unless -1.
 
-    Of merged runs any one will do: they agree in all that is still asked for.
+    Any one of several merged runs will do: they agree in all that is still asked for.
     """
     variables = w.program[L.HEAD_VARIABLES]
     for v in range(variables + 1):

@@ -103,7 +103,7 @@ def measure_order(events, begin, end, points, scratch, reach):
                 last = x + 1
             after[x] = last
         return
-    # Of lasting events the ranks of their ends rise but for those that end together.
+    # The ranks of the ends of lasting events rise, except for those that end together.
     least = high[end - 1]
     for x in range(end - 1, begin - 1, -1):
         least = min(least, high[x])
