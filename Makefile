@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.fyke-installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long check format bench docs docs-serve docs-version wheel clean
+.PHONY: help setup java demo test test-long check format bench docs docs-serve docs-version wheel matrix clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ wheel: setup ## build a wheel with kernels compiled for this processor and these
 	cp build/kernels/fyke/*.kernel $(COMPILED)
 	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 	rm -r $(COMPILED)
+
+matrix: setup java ## try the wheel in empty environments with the oldest and newest supported versions
+	$(PY) scripts/matrix.py
 
 clean: ## remove everything made by the targets above
 	rm -rf $(VENV) build dist bench/report bench/results .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import reduce
+from inspect import signature
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -38,6 +39,8 @@ from fyke.spark.expression import FORBIDDEN, identifier, quote, rejected_sql, te
 
 _UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 _BYTES = "UTF8_BINARY"
+# A version of Spark that does not ask for the zone takes UTC.
+_IN_UTC = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
 COVERED, SLICE, _NUMBER = "__fyke_covered", "__fyke_slice", "__fyke_number"
 _LONG = 'has the type "BIGINT"'
 _CAST = " Whole numbers that a query computes have 64 bits: write CAST(... AS INT)."
@@ -94,7 +97,7 @@ def _check_names(frame: DataFrame, names: Iterable[str]) -> None:
 
 def _arrow_type(field: StructField) -> pa.DataType:
     try:
-        arrow = to_arrow_type(field.dataType, timezone="UTC")
+        arrow = to_arrow_type(field.dataType, **_IN_UTC)
     except PySparkException:
         arrow = None
     if arrow is None or _holds_variant(field.dataType):
@@ -140,7 +143,7 @@ def infer_type(frame: DataFrame, expression: Expression, text: str | None = None
     try:
         # A filter refuses what is not a function of one row: aggregates, generators, window functions.
         schema = frame.where(f"({sql}) IS NOT NULL").select(F.expr(sql).alias("value")).schema
-        return to_arrow_schema(schema, timezone="UTC").field("value").type
+        return to_arrow_schema(schema, **_IN_UTC).field("value").type
     except PySparkException as error:
         if _UNKNOWN_FUNCTION in (error.getCondition() or ""):
             return None

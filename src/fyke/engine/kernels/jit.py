@@ -15,9 +15,8 @@ import inspect
 import threading
 from collections.abc import Callable
 from importlib import resources
-from importlib.resources.abc import Traversable
 from time import perf_counter
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 
 from numba import types
 from numba.core.registry import CPUDispatcher
@@ -26,6 +25,9 @@ from fyke.engine.kernels.arena import ArenaType, type_of
 from fyke.engine.kernels.cache import KernelCache, compile_lock, say_once
 from fyke.engine.kernels.linking import EntryCompiler, PartCompiler
 from fyke.engine.kernels.modes import BOUNDSCHECK, ENABLED
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable  # Python 3.10 has it elsewhere
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
