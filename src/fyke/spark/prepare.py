@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import reduce
 from inspect import signature
+from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -40,7 +41,7 @@ from fyke.spark.expression import FORBIDDEN, identifier, quote, rejected_sql, te
 _UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 _BYTES = "UTF8_BINARY"
 # A version of Spark that does not ask for the zone takes UTC.
-_IN_UTC = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
+_IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
 COVERED, SLICE, _NUMBER = "__fyke_covered", "__fyke_slice", "__fyke_number"
 _LONG = 'has the type "BIGINT"'
 _CAST = " Whole numbers that a query computes have 64 bits: write CAST(... AS INT)."
