@@ -13,6 +13,7 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 import fyke
+from fyke.engine.input.order import times
 from fyke.engine.state_bytes import (
     checksum_of,
     decode_state,
@@ -95,6 +96,34 @@ def test_golden_with_a_fresh_engine_for_every_event(case: GoldenCase, strategy: 
                 stream.advance(case.table.take(pa.array([row])), int(moment) - (row != rows[-1]))
         stream.advance(case.table.slice(0, 0), None)
         check(case, strategy, stream.result())
+
+
+@pytest.mark.parametrize("case, strategy", CASES, ids=IDS)
+def test_golden_in_any_split_and_any_order_of_arrival(case: GoldenCase, strategy: str) -> None:
+    """Micro-batches in which an event may be as late as the watermark allows, and state in a store."""
+    query = query_under(case, strategy)
+    end = case.time if isinstance(case.time, str) else case.time[1]
+    moments = times(case.table.column(end))
+    chance = np.random.default_rng(len(case.name) + len(strategy))
+    for engine in engines_of(query.strategy):
+        for parts in (2, 3, 5):
+            watermarks = np.sort(chance.choice(moments, parts - 1))
+            latest = np.searchsorted(watermarks, moments, "left")  # in later batches it would be late
+            batch_of = chance.integers(0, latest + 1)
+            stream = StoredStream(
+                case.table.schema,
+                query,
+                case.time,
+                case.tie_breaker or None,
+                case.output,
+                engine=engine,
+                type_column=case.type,
+            )
+            for batch, watermark in enumerate([*watermarks.tolist(), None]):
+                rows = chance.permutation(np.flatnonzero(batch_of == batch))
+                stream.advance(case.table.take(pa.array(rows)), watermark)
+            assert stream.late == 0
+            check(case, strategy, stream.result())
 
 
 def judge_restarts(examples: int, kind: Kind, *, derandomize: bool) -> None:

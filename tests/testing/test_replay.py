@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from fyke.errors import InputError, OptionError
+from fyke.errors import InputError, OptionError, StreamError
 from fyke.testing import assert_matches, assert_same_as_batch, match_texts, parse_timeline, replay
 
 pytest_plugins = ["fyke.testing.plugin"]
@@ -101,9 +101,28 @@ def test_groups_and_keys_are_shown_with_their_times(fyke_replay) -> None:  # typ
     assert match_texts(pa.concat_tables(seen.batches)) == match_texts(seen)
 
 
+def test_aggregates_over_matches_are_running_totals() -> None:
+    query = "PATTERN SEQ(a x, b y) WHERE { [k] } WITHIN 9 RETURN count(*) AS n, max(y.time) AS last"
+    events = "a(k=1)@0 b(k=1)@1 a(k=2)@1 | crash | a(k=1)@2 b(k=1)@3 | crash | b(k=2)@4 | d(k=1)@40"
+    seen = replay(query, events)
+    assert [batch.to_pylist() for batch in seen.batches] == [
+        [{"k": 1, "n": 1, "last": 1}],
+        [{"k": 1, "n": 2, "last": 3}],
+        [{"k": 2, "n": 1, "last": 4}],
+        [],
+        [],
+    ]
+    assert_same_as_batch(seen)
+    of_all = replay(f"{PAIR} RETURN count(*) AS n", "a@0 b@3 | a@5 | b@6")
+    assert_matches(of_all, [{"n": 1}, {"n": 2}])
+    assert_same_as_batch(of_all)
+
+
 def test_what_a_replay_needs_is_told() -> None:
-    with pytest.raises(OptionError, match="needs a window"):
+    with pytest.raises(StreamError, match="needs a window"):
         replay("PATTERN SEQ(a x, b y)", "a@0 b@1")
+    with pytest.raises(StreamError, match="no running total of median"):
+        replay(f"{PAIR} RETURN median(x.time) AS middle", "a@0 b@1")
     with pytest.raises(OptionError, match="delay must be"):
         replay(PAIR, "a@0 b@1", delay=-1)
     with pytest.raises(InputError, match="takes a pattern"):

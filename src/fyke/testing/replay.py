@@ -20,6 +20,8 @@ from fyke.engine.stored_state import StoredStates
 from fyke.errors import InputError, OptionError
 from fyke.language.query import Query
 from fyke.language.text import parse_event_query
+from fyke.spark.stream.checks import check_decidable
+from fyke.spark.stream.totals import RunningTotals
 from fyke.testing.timeline import Timeline, parse_timeline
 
 _BEGINNING = -(2**63)
@@ -31,6 +33,7 @@ class _Store:
     def __init__(self) -> None:
         self.value: bytes | None = None
         self.stored: dict[int, bytes] = {}
+        self.totals: dict[bytes, bytes] = {}
 
     def small(self) -> bytes | None:
         return self.value
@@ -47,6 +50,12 @@ class _Store:
     def drop_chunk(self, number: int) -> None:
         del self.stored[number]
 
+    def getValue(self, key: tuple[bytes]) -> tuple[bytes] | None:
+        return (self.totals[key[0]],) if key[0] in self.totals else None
+
+    def updateValue(self, key: tuple[bytes], value: tuple[bytes]) -> None:
+        self.totals[key[0]] = value[0]
+
     @property
     def size(self) -> int:
         return len(self.value or b"") + sum(map(len, self.stored.values()))
@@ -57,7 +66,8 @@ class Replay:
     """What a stream has shown: the matches that each micro-batch reported, and the late events.
 
     ``batches`` has a table for each micro-batch, and a last one for the end of the stream if it was ended.
-    ``state_bytes`` says how much was kept after each.
+    ``state_bytes`` says how much was kept after each.  Of a query with aggregates over matches, each table has
+    the running totals that its micro-batch has changed, and ``totals_of`` names the attributes they are by.
     """
 
     query: Query
@@ -66,6 +76,7 @@ class Replay:
     batches: list[pa.Table] = field(default_factory=list)
     late: pa.Table = field(default_factory=lambda: pa.table({}))
     state_bytes: list[int] = field(default_factory=list)
+    totals_of: tuple[str, ...] | None = None
 
     @property
     def matches(self) -> pa.Table:
@@ -112,12 +123,9 @@ def replay(
     options = {"time": stream.time, "type": "type", **options}
     checked = event_options(replay.__name__, pattern, options, "metrics", "watermark")
     plan = PatternCall(take_events(stream.events), checked).plan()
-    if not plan.window.bounded:
-        raise OptionError(
-            "on a stream a pattern needs a window: without one every event would be kept for ever",
-            remedy="Add a window, as in WITHIN 12.",
-        )
+    check_decidable(plan)
     builder, schema = builder_of(plan), prepare(stream.events.slice(0, 0), plan).schema
+    totals_of = plan.partition if plan.result.over_matches else None
     store, watermark = _Store(), _BEGINNING
     found: list[pa.Table] = []
     late, sizes = [stream.events.slice(0, 0)], []
@@ -127,7 +135,7 @@ def replay(
         held = states.load(store)
         after, seen = states.advance(held, prepare(rows, plan), moment)
         states.save(store, held, after)
-        return builder.rows(seen)
+        return RunningTotals(store, builder).add(seen) if totals_of is not None else builder.rows(seen)
 
     for number, rows in enumerate(stream.batches):
         behind = times(rows.column("time")) <= watermark
@@ -143,4 +151,4 @@ def replay(
     if end:
         found.append(step(stream.events.slice(0, 0), None))
         sizes.append(store.size)
-    return Replay(pattern, stream.events, options, found, pa.concat_tables(late), sizes)
+    return Replay(pattern, stream.events, options, found, pa.concat_tables(late), sizes, totals_of)

@@ -58,11 +58,22 @@ def with_watermark(frame: DataFrame, time: str, watermark: str | None) -> DataFr
 
 
 def check_plan(plan: Plan) -> None:
-    """Refuse what cannot be decided on a stream.
+    """Refuse what cannot be decided on a stream, and times that watermarks cannot be of.
 
     Raises
     ------
     StreamError, TimeColumnError
+    """
+    check_decidable(plan)
+    check_time(plan.schema.end, plan.schema.columns[plan.schema.end])
+
+
+def check_decidable(plan: Plan) -> None:
+    """Refuse what cannot be decided on a stream.
+
+    Raises
+    ------
+    StreamError
     """
     if not plan.window.bounded:
         raise StreamError(
@@ -77,7 +88,6 @@ def check_plan(plan: Plan) -> None:
             remedy="Leave it out: windows that are not over are never reported on a stream.",
         )
     _check_totals(plan)
-    check_time(plan.schema.end, plan.schema.columns[plan.schema.end])
 
 
 def _check_totals(plan: Plan) -> None:

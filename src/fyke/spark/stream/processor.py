@@ -94,7 +94,10 @@ class MatchProcessor(StatefulProcessor):
         if self.operator not in _states:
             _states[self.operator] = (StoredStates(Engine(self.plan), self.schema), builder_of(self.plan))
         self.states, self.builder = _states[self.operator]
-        self.totals = RunningTotals(handle, self.builder) if self.plan.result.over_matches else None
+        self.totals = None
+        if self.plan.result.over_matches:
+            stored = handle.getMapState("totals", "key binary", "data binary")
+            self.totals = RunningTotals(stored, self.builder)
 
     def handleInputRows(
         self, key: Any, rows: Iterable[pd.DataFrame], timerValues: TimerValues

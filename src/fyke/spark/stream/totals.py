@@ -6,20 +6,30 @@ are read and written.
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from fyke.engine.found import Found
 from fyke.engine.output.rows import ResultBuilder
 from fyke.engine.state_bytes import from_message, to_message
 
 
-class RunningTotals:
-    """The totals of the current bucket in Spark's state store."""
+class StoredTotals(Protocol):
+    """Totals by their partition, as a map in Spark's state store."""
 
-    def __init__(self, handle: StatefulProcessorHandle, builder: ResultBuilder) -> None:
-        self._stored = handle.getMapState("totals", "key binary", "data binary")
-        self._builder = builder
+    def getValue(self, key: tuple[bytes]) -> tuple[Any, ...] | None:
+        """Return what is stored, if anything is."""
+
+    def updateValue(self, key: tuple[bytes], value: tuple[bytes]) -> None:
+        """Store it."""
+
+
+class RunningTotals:
+    """The totals of all matches so far, which a store keeps."""
+
+    def __init__(self, stored: StoredTotals, builder: ResultBuilder) -> None:
+        self._stored, self._builder = stored, builder
 
     def add(self, found: Found) -> pa.Table:
         """Add the matches found; return the totals that have changed."""
