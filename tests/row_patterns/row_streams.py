@@ -20,10 +20,12 @@ from fyke.engine.row_patterns.row_state import (
     merge_row_states,
     split_row_state,
 )
+from fyke.engine.row_patterns.stored_rows import HeldRows, StoredRows
 from fyke.language.row_patterns import RowPatternQuery
 from fyke.limits import Limits
 from fyke.logical.row_patterns.analyse import analyse_row_pattern
 from fyke.plan.row_patterns.plan import RowPlan, make_row_plan
+from tests.random.restarts import MemoryStore
 
 Bit = tuple[pa.Table, int | None]
 
@@ -63,6 +65,29 @@ class RowStream:
 
     def result(self) -> pa.Table:
         return pa.concat_tables(self.found)
+
+
+class StoredRowStream(RowStream):
+    """The same with its state in a store, of which rows are written once."""
+
+    def __init__(self, clause: str, schema: pa.Schema, *, parts: int = 1) -> None:
+        super().__init__(clause, schema, parts=parts)
+        self.store = MemoryStore()
+        self.held: HeldRows | None = None
+
+    def advance(self, rows: pa.Table, watermark: int | None) -> list[dict[str, Any]]:
+        engine = RowEngine(self.plan)
+        stored = StoredRows(engine, self.schema)
+        held = stored.load(self.store, self.held if self.parts > 1 else None)
+        after, found = stored.advance(held, rows, watermark)
+        self.held, _ = stored.save(self.store, held, after)
+        self.found.append(found.rows)
+        self.late += found.late
+        return found.rows.to_pylist()
+
+    @property
+    def state(self) -> RowState:
+        return StoredRows(RowEngine(self.plan), self.schema).load(self.store).state
 
 
 def bits_of(table: pa.Table, time: str, draw: random.Random) -> Iterator[Bit]:

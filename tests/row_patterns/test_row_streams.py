@@ -13,7 +13,14 @@ from fyke.engine.row_patterns.advance import RowEngine, next_row_call
 from fyke.engine.row_patterns.row_state import decode_row_state, merge_row_states, split_row_state
 from fyke.errors import StateError, StreamError
 from tests.row_patterns.golden_cases import RowCase, load_row_cases
-from tests.row_patterns.row_streams import RowStream, as_sorted, bits_of, for_streams, row_plan
+from tests.row_patterns.row_streams import (
+    RowStream,
+    StoredRowStream,
+    as_sorted,
+    bits_of,
+    for_streams,
+    row_plan,
+)
 
 SCHEMA = pa.schema([("i", pa.int64()), ("v", pa.string())])
 
@@ -194,6 +201,29 @@ def test_state_is_bounded_by_the_window() -> None:
         most = max(most, stream.state.rows.num_rows)
     assert most <= 6
     assert told(stream.advance(rows_at(60, "B"), 60)) == "55:AAAAAB"
+
+
+def test_rows_are_written_once() -> None:
+    define = "A AS v <> 'B', B AS v = 'B'"
+    stream = StoredRowStream(clause_of("A+ B", behind="WITHIN 1000", define=define), SCHEMA)
+    written = []
+    for moment in range(300):
+        before = stream.store.written
+        stream.advance(rows_at(moment, str(moment) * 500), moment)
+        written.append(stream.store.written - before)
+    assert stream.state.rows.num_rows == 300
+    assert max(written[100:]) < 8 * max(written[:10])
+    assert told(stream.advance(rows_at(400, "B"), 400)).startswith("0:")
+    assert stream.state.idle
+
+
+def test_changed_chunks_are_refused() -> None:
+    stream = StoredRowStream(clause_of("A B"), SCHEMA)
+    stream.advance(rows_at(0, "A"), 0)
+    (number,) = stream.store.stored
+    stream.store.stored[number] = b"x" + stream.store.stored[number][1:]
+    with pytest.raises(StateError, match="is missing or changed"):
+        stream.advance(rows_at(1, "B"), 1)
 
 
 def test_a_state_says_when_the_watermark_has_something_to_do() -> None:

@@ -32,13 +32,13 @@ from fyke.errors import StateError
 from fyke.plan.plan import ROLES, Plan
 
 MAGIC, FORMAT = b"\xf5FykeSt\n", 1
-_HEAD, _CHECKSUM = struct.Struct("<8sHI"), 16
+_HEAD, CHECKSUM = struct.Struct("<8sHI"), 16
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 _MATCHES = ("positions", "variables", "offsets", "alternative")
 _KINDS = {"int64": np.int64, "int16": np.int16, "float64": np.float64, "bool": np.bool_}
 _START_AGAIN = "Or start again without it."
 _FIELDS = {"query", "schema", "engine", "output", "watermark", "rows", "arrays", "notes", "parts"}
-_BESIDE = "beside."
+BESIDE = "beside."  # before the names of arrays that are written beside a state
 
 
 def encode_state(
@@ -58,7 +58,7 @@ def encode_state(
         if len(matches):
             arrays |= {f"{name}.{field}": getattr(matches, field) for field in _MATCHES}
     arrays |= {f"memory.{name}": array for name, array in dump.arrays.items()}
-    arrays |= {f"{_BESIDE}{name}": array for name, array in (beside or {}).items()}
+    arrays |= {f"{BESIDE}{name}": array for name, array in (beside or {}).items()}
     rows = plain_rows(state.rows if with_rows else state.rows.slice(0, 0))
     ends = [] if state.last_ends is None else [state.last_ends]
     parts = [to_message(table) for table in (rows, as_row(arrays), *ends)]
@@ -91,8 +91,8 @@ class OpenedState:
     @property
     def beside(self) -> dict[str, Array]:
         """The arrays that were written beside the state."""
-        found = {name: array for name, array in self.arrays.items() if name.startswith(_BESIDE)}
-        return {name.removeprefix(_BESIDE): array for name, array in found.items()}
+        found = {name: array for name, array in self.arrays.items() if name.startswith(BESIDE)}
+        return {name.removeprefix(BESIDE): array for name, array in found.items()}
 
 
 def open_state(data: bytes) -> OpenedState:
@@ -143,7 +143,7 @@ def validated_state(
         index = array_of(arrays, "index", np.int64, count)
     waiting, chosen = (_matches(arrays, name, engine, count) for name in ("waiting", "chosen"))
     kept = {name.removeprefix("memory."): arrays.pop(name) for name in list(arrays) if "memory." in name}
-    if any(not name.startswith(_BESIDE) for name in arrays):
+    if any(not name.startswith(BESIDE) for name in arrays):
         raise StateError.damaged(f"it holds {next(iter(arrays))!r}, which this query does not keep")
     memory = engine.searcher.load(Dump(kept, header["notes"]), count)
     ends = _last_ends(parts[2:], engine.plan, schema)
@@ -155,7 +155,7 @@ def validated_state(
 
 def checksum_of(body: bytes) -> bytes:
     """Return the checksum that is written after bytes, so that any change of them is noticed."""
-    return hashlib.blake2b(body, digest_size=_CHECKSUM).digest()
+    return hashlib.blake2b(body, digest_size=CHECKSUM).digest()
 
 
 def _open(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
@@ -177,8 +177,8 @@ def _open(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
         )
     if version < 1:
         raise StateError.damaged(f"there is no format {version}")
-    body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
-    if len(data) < _HEAD.size + length + _CHECKSUM or checksum_of(body) != checksum:
+    body, checksum = data[:-CHECKSUM], data[-CHECKSUM:]
+    if len(data) < _HEAD.size + length + CHECKSUM or checksum_of(body) != checksum:
         raise StateError.damaged("its checksum does not match its bytes")
     try:
         header = json.loads(body[_HEAD.size : _HEAD.size + length])

@@ -21,29 +21,21 @@ from fyke.engine.found import Found
 from fyke.engine.input.order import times
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.matchset import MatchSet, concat, no_matches
+from fyke.engine.row_chunks import MATCHES, ROW, ROWS, RowChunks, identified, opened_chunk, sealed_chunk
 from fyke.engine.state import State
 from fyke.engine.state_bytes import (
+    CHECKSUM,
     check_matches,
     check_whose,
-    checksum_of,
     encode_state,
-    from_message,
     matches_from_message,
     matches_to_message,
     open_state,
-    plain_rows,
-    rows_as_given,
-    to_message,
     validated_state,
 )
 from fyke.errors import StateError
 
-ROW = "__fyke_row"  # the identifier of a row: the number of its first chunk, and its place there
-_PLACES = 32  # bits
-_CHECKSUM = 16
 _NEVER = 2**63 - 1
-_PLAIN, _NUMBERED = b"\0", b"\1"  # rows as they came; rows with their identifiers
-_ROWS, _MATCHES = 0, 1  # chunks of rows have even numbers, those of matches odd ones
 _BESIDE = {"numbers", "sizes", "alive", "match_numbers", "match_sizes", "match_alive", "chosen", "following"}
 
 
@@ -87,9 +79,8 @@ class StoredStates:
     """Reads and writes the states of one plan; ``schema`` is that of prepared batches."""
 
     def __init__(self, engine: Engine, schema: pa.Schema) -> None:
-        self.engine, self._given = engine, schema
-        self.schema = schema.append(pa.field(ROW, pa.int64()))
-        self._plain = plain_rows(schema.empty_table()).schema
+        self.engine, self._chunks = engine, RowChunks(schema)
+        self.schema = self._chunks.schema
 
     def load(self, store: Store, known: Held | None = None) -> Held:
         """Return what is in a store; what is ``known`` of it is taken where it is still true.
@@ -102,7 +93,7 @@ class StoredStates:
         data = store.small()
         if data is None:
             return Held(self.engine.start(self.schema))
-        if known is not None and known.token == data[-_CHECKSUM:]:
+        if known is not None and known.token == data[-CHECKSUM:]:
             return known
         opened = open_state(data)
         check_whose(opened, self.engine.plan, self.schema)
@@ -114,37 +105,17 @@ class StoredStates:
         in_rows.check()
         in_matches.check()
         chunks = store.chunks()
-        rows = self._rows(chunks, in_rows)
+        rows = self._chunks.read(chunks, in_rows)
         state = validated_state(self.engine, opened, self.schema, rows)
         stored = self._matches(chunks, in_matches, rows)
         state, chosen = _with_matches(state, stored, beside["chosen"])
-        return Held(
-            state, in_rows, in_matches, stored, chosen, int(beside["following"][0]), data[-_CHECKSUM:]
-        )
-
-    def _rows(self, stored: Mapping[int, bytes], chunks: Chunks) -> pa.Table:
-        """Return the rows that are needed, chunk after chunk."""
-        tables, begin = [self.schema.empty_table()], 0
-        for number, size in zip(chunks.numbers.tolist(), chunks.sizes.tolist(), strict=True):
-            data = _opened(stored, number)
-            numbered = data[:1] == _NUMBERED
-            schema = self._plain.append(pa.field(ROW, pa.int64())) if numbered else self._plain
-            table = from_message(data[1:], schema)
-            if table.num_rows != size or (numbered and table.column(ROW).null_count):
-                raise StateError.damaged(f"chunk {number} of its rows has another size")
-            if not numbered:
-                places = (number // 2 << _PLACES) + np.arange(size)
-                table = table.append_column(ROW, pa.array(places))
-            table = rows_as_given(table, self.schema)
-            tables.append(table.filter(pa.array(chunks.needed[begin : begin + size])))
-            begin += size
-        return pa.concat_tables(tables)
+        return Held(state, in_rows, in_matches, stored, chosen, int(beside["following"][0]), data[-CHECKSUM:])
 
     def _matches(self, stored: Mapping[int, bytes], chunks: Chunks, rows: pa.Table) -> MatchSet:
         """Return the matches that are needed, chunk after chunk; they refer to rows by identifier."""
         found, begin, known = [], 0, rows.column(ROW).to_numpy()
         for number, size in zip(chunks.numbers.tolist(), chunks.sizes.tolist(), strict=True):
-            matches = matches_from_message(_opened(stored, number))
+            matches = matches_from_message(opened_chunk(stored, number))
             # Those that are not needed any more may refer to rows that are gone.
             places = np.maximum(places_among(matches.positions, known), 0)
             check_matches(replace(matches, positions=places), "stored", self.engine, len(known))
@@ -156,8 +127,7 @@ class StoredStates:
 
     def advance(self, held: Held, batch: pa.Table, watermark: int | None) -> tuple[State, Found]:
         """Do what :meth:`Engine.advance` does, with rows that know where they are stored."""
-        places = (held.following << _PLACES) + np.arange(batch.num_rows)
-        return self.engine.advance(held.state, batch.append_column(ROW, pa.array(places)), watermark)
+        return self.engine.advance(held.state, identified(batch, held.following), watermark)
 
     def save(self, store: Store, held: Held, after: State) -> tuple[Held, int]:
         """Write what has changed; return what is in the store now, and how many bytes were written."""
@@ -166,17 +136,20 @@ class StoredStates:
                 store.drop_chunk(number)
             store.set_small(None)
             return Held(self.engine.start(self.schema), following=held.following), 0
-        in_rows, after, data = self._saved_rows(held, after)
+        in_rows, order, rows, data = self._chunks.placed(
+            held.rows, held.state.rows, after.rows, held.following
+        )
+        after = _reordered(self.engine, after, order, rows)
         in_matches, after, stored, chosen, more = _saved_matches(held, after)
         for old, new in ((held.rows, in_rows), (held.matches, in_matches)):
             for number in np.setdiff1d(old.numbers, new.numbers).tolist():
                 store.drop_chunk(number)
         written = 0
-        for kind, message in ((_ROWS, data), (_MATCHES, more)):
+        for kind, message in ((ROWS, data), (MATCHES, more)):
             if message:
                 number = 2 * held.following + kind
-                store.add_chunk(number, message + checksum_of(_signed(number, message)))
-                written += len(message) + _CHECKSUM
+                store.add_chunk(number, sealed_chunk(number, message))
+                written += len(message) + CHECKSUM
         beside = {
             "numbers": in_rows.numbers, "sizes": in_rows.sizes, "alive": in_rows.needed,
             "match_numbers": in_matches.numbers, "match_sizes": in_matches.sizes,
@@ -186,24 +159,8 @@ class StoredStates:
         rest = replace(after, waiting=no_matches(), chosen=no_matches())
         small = encode_state(self.engine, rest, with_rows=False, beside=beside)
         store.set_small(small)
-        now = Held(after, in_rows, in_matches, stored, chosen, held.following + 1, small[-_CHECKSUM:])
+        now = Held(after, in_rows, in_matches, stored, chosen, held.following + 1, small[-CHECKSUM:])
         return now, written + len(small)
-
-    def _saved_rows(self, held: Held, after: State) -> tuple[Chunks, State, bytes]:
-        """Return the chunks of rows, the state with its rows in their order, and the new chunk, if any."""
-        names = after.rows.column(ROW).to_numpy()
-        known = places_among(names, held.state.rows.column(ROW).to_numpy())
-        chunks, order, new = held.rows.after(known, 2 * held.following + _ROWS)
-        names, fresh = names[order], known[order] < 0
-        numbered = bool((~fresh[len(fresh) - new :]).any())
-        if not numbered:  # then identifiers need not be written
-            names[fresh] = (held.following << _PLACES) + np.arange(new)
-        after = _reordered(self.engine, after, order, names)
-        if not new:
-            return chunks, after, b""
-        rows = after.rows.slice(after.rows.num_rows - new)
-        message = to_message(plain_rows(rows if numbered else rows.drop_columns([ROW])))
-        return chunks, after, (_NUMBERED if numbered else _PLAIN) + message
 
 
 def _saved_matches(held: Held, after: State) -> tuple[Chunks, State, MatchSet, Array, bytes]:
@@ -213,7 +170,7 @@ def _saved_matches(held: Held, after: State) -> tuple[Chunks, State, MatchSet, A
     chosen = np.arange(len(matches)) >= len(after.waiting)
     matches = replace(matches, positions=names[matches.positions])
     known = same_matches(matches, held.stored)
-    chunks, order, new = held.matches.after(known, 2 * held.following + _MATCHES)
+    chunks, order, new = held.matches.after(known, 2 * held.following + MATCHES)
     stored = matches.select(order)
     after, chosen = _with_matches(after, stored, chosen[order])
     message = matches_to_message(stored.between(len(stored) - new, len(stored))) if new else b""
@@ -229,26 +186,13 @@ def _with_matches(state: State, stored: MatchSet, chosen: Array) -> tuple[State,
     return replace(state, waiting=placed.select(~chosen), chosen=placed.select(chosen)), chosen
 
 
-def _opened(stored: Mapping[int, bytes], number: int) -> bytes:
-    """Return a chunk whose bytes are as they were written."""
-    data = stored.get(number, b"")
-    if len(data) <= _CHECKSUM or checksum_of(_signed(number, data[:-_CHECKSUM])) != data[-_CHECKSUM:]:
-        raise StateError.damaged(f"chunk {number} is missing or changed")
-    return data[:-_CHECKSUM]
-
-
-def _signed(number: int, message: bytes) -> bytes:
-    return number.to_bytes(8, "little") + message
-
-
-def _reordered(engine: Engine, state: State, order: Array, names: Array) -> State:
-    """Return a state with its rows in another order, and with these identifiers."""
+def _reordered(engine: Engine, state: State, order: Array, rows: pa.Table) -> State:
+    """Return a state with its rows in another order, as ``rows``."""
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
-    rows = state.rows.take(pa.array(order))
     return replace(
         state,
-        rows=rows.set_column(rows.schema.get_field_index(ROW), ROW, pa.array(names)),
+        rows=rows,
         read=state.read[order],
         index=state.index[order],
         memory=engine.searcher.moved(state.memory, places),

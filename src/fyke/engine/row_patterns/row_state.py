@@ -7,7 +7,7 @@ match, stands with its rows, so that states are split and merged row by row.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,8 @@ import pyarrow as pa
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.partition_state import part_of_rows
 from fyke.engine.state_bytes import (
+    BESIDE,
+    OpenedState,
     array_of,
     as_row,
     check_identity,
@@ -151,16 +153,29 @@ def identity_of(plan: RowPlan, schema: pa.Schema) -> dict[str, str]:
     }
 
 
-def encode_row_state(plan: RowPlan, state: RowState) -> bytes:
-    """Return a state as bytes that :func:`decode_row_state` reads with the same plan, in any process."""
+def encode_row_state(
+    plan: RowPlan, state: RowState, *, with_rows: bool = True, beside: Mapping[str, Array] | None = None
+) -> bytes:
+    """Return a state as bytes that :func:`decode_row_state` reads with the same plan, in any process.
+
+    Without rows it is the part that every batch changes: see :mod:`fyke.engine.row_patterns.stored_rows`.
+    Arrays ``beside`` the state are written with it.
+    """
+    arrays = state.marks | {f"{BESIDE}{name}": array for name, array in (beside or {}).items()}
+    rows = plain_rows(state.rows if with_rows else state.rows.slice(0, 0))
     header = {
         **identity_of(plan, state.rows.schema),
         "watermark": state.watermark,
         "rows": state.rows.num_rows,
-        "arrays": shapes_of(state.marks),
+        "arrays": shapes_of(arrays),
         "notes": {},
     }
-    return sealed(header, [to_message(plain_rows(state.rows)), to_message(as_row(state.marks))])
+    return sealed(header, [to_message(rows), to_message(as_row(arrays))])
+
+
+def check_whose_rows(opened: OpenedState, plan: RowPlan, schema: pa.Schema) -> None:
+    """Refuse, with a StateError, a state of another clause or of other columns."""
+    check_identity(opened.header, identity_of(plan, schema), _PARTS)
 
 
 def decode_row_state(plan: RowPlan, data: bytes, schema: pa.Schema) -> RowState:
@@ -172,7 +187,7 @@ def decode_row_state(plan: RowPlan, data: bytes, schema: pa.Schema) -> RowState:
         If the bytes are not a state, are damaged, have a newer format, or belong to something else.
     """
     opened = open_state(data)
-    check_identity(opened.header, identity_of(plan, schema), _PARTS)
+    check_whose_rows(opened, plan, schema)
     given = empty_row_state(schema).rows.schema
     rows = rows_as_given(from_message(opened.parts[0], plain_rows(given.empty_table()).schema), given)
     return checked_row_state(plan, rows, dict(opened.arrays), opened.header["watermark"])
