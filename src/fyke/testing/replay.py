@@ -16,6 +16,7 @@ from fyke.engine.engine import Engine
 from fyke.engine.input.order import times
 from fyke.engine.input.prepare import prepare
 from fyke.engine.output.builders import builder_of
+from fyke.engine.output.rows import ResultBuilder
 from fyke.engine.stored_state import StoredStates
 from fyke.errors import InputError, OptionError
 from fyke.language.query import Query
@@ -66,8 +67,9 @@ class Replay:
     """What a stream has shown: the matches that each micro-batch reported, and the late events.
 
     ``batches`` has a table for each micro-batch, and a last one for the end of the stream if it was ended.
-    ``state_bytes`` says how much was kept after each.  Of a query with aggregates over matches, each table has
-    the running totals that its micro-batch has changed, and ``totals_of`` names the attributes they are by.
+    ``state_bytes`` says how much was kept after each.  Of a query with aggregates over matches, each table
+    has the running totals that its micro-batch has changed, and ``totals_of`` names the attributes they are
+    by.
     """
 
     query: Query
@@ -135,7 +137,9 @@ def replay(
         held = states.load(store)
         after, seen = states.advance(held, prepare(rows, plan), moment)
         states.save(store, held, after)
-        return RunningTotals(store, builder).add(seen) if totals_of is not None else builder.rows(seen)
+        if totals_of is None or not isinstance(builder, ResultBuilder):
+            return builder.rows(seen)
+        return RunningTotals(store, builder).add(seen)
 
     for number, rows in enumerate(stream.batches):
         behind = times(rows.column("time")) <= watermark
