@@ -17,7 +17,7 @@ import typer
 
 from fyke import __version__
 from fyke.call.row_texts import as_json
-from fyke.command import looking, matching, trying
+from fyke.command import looking, matching, running, trying
 from fyke.command.show import error_json, error_text, plain_warnings, print_line
 from fyke.errors import FykeError
 from fyke.spark.local import spark_says
@@ -31,6 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 matching.add_to(app)
+running.add_to(app)
 looking.add_to(app)
 trying.add_to(app)
 

@@ -120,7 +120,7 @@ def match(
             first_rows(found, None if json else rows) if output is None else _written(found, output)
         )
     names = found.column_names if isinstance(found, pa.Table) else found.columns
-    failed = [] if results is None else _failures(results)
+    failed = [] if results is None else rule_failures(results)
     if json:
         told: dict[str, Any] = {
             "matches": total,
@@ -135,7 +135,7 @@ def match(
             print_line("note", "fyke why-not, with the same arguments, says why there is none", "dim")
     else:
         console().print(f"{count_of(total, names)} written to {output}", soft_wrap=True)
-    _report(failed, json=json)
+    report_failures(failed, json=json)
 
 
 def _query_or_rules(query: str | None, rules: str | None) -> Asked | fyke.Rules:
@@ -155,14 +155,15 @@ def _found(asked: Asked | fyke.Rules, taken: Any, chosen: dict[str, Any]) -> tup
     return results.all(), results
 
 
-def _failures(results: fyke.RuleResults) -> list[dict[str, Any]]:
+def rule_failures(results: fyke.RuleResults) -> list[dict[str, Any]]:
+    """Return what is wrong with rules that failed, for programs."""
     return [
         {"rule": name, "version": version, **error_json(error), "text": error_text(error)}
         for (name, version), error in results.failed.items()
     ]
 
 
-def _report(failed: list[dict[str, Any]], *, json: bool) -> None:
+def report_failures(failed: list[dict[str, Any]], *, json: bool) -> None:
     """Print what is wrong with rules that failed, and end with 1 if any did; the others have their rows."""
     for each in () if json else failed:
         print_line("error", f"rule {each['rule']} (version {each['version']}): {each['text']}", "red")

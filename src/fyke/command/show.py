@@ -110,7 +110,8 @@ def error_json(error: FykeError) -> dict[str, Any]:
     told: dict[str, Any] = {"error": type(error).__name__, "message": error.message, "remedy": error.remedy}
     if isinstance(error, QueryError) and error.place is not None:
         told |= {"line": error.place.line, "column": error.place.column}
-    return told
+    where = getattr(error, "where", "")
+    return told | {"where": where.rstrip(": ")} if where else told
 
 
 def print_line(kind: str, text: str, colour: str) -> None:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from fyke.call.files import first_line, format_of
 from fyke.call.row_texts import as_json
 from fyke.errors import SinkError
+from fyke.spark.sinks import write_rows
 
 _WRITTEN = ".parquet, .csv, .json, .jsonl or .arrow"
 _BATCH = 10_000
@@ -40,14 +41,14 @@ def check_sink(path: Path, *, spark: bool = False) -> str:
     return kind
 
 
-def check_folder(path: Path) -> None:
-    """Refuse a path at which no file can be written.
+def check_folder(path: Path, *, replace: bool = False) -> None:
+    """Refuse a path at which no file can be written; a folder of that name is left, unless to ``replace``.
 
     Raises
     ------
     SinkError
     """
-    if path.is_dir():
+    if path.is_dir() and not replace:
         raise SinkError(f"there is a folder {str(path)!r} already", remedy="Remove it, or give another name.")
     folder = path.parent
     if not folder.is_dir():
@@ -60,56 +61,56 @@ def check_folder(path: Path) -> None:
 def complete(path: Path) -> Iterator[Path]:
     """Lend a name to write to; when all is written, what is there gets the right name, and else it goes.
 
+    What had that name before stays until then.
+
     Raises
     ------
     SinkError
         If it cannot be written.
     """
     part = path.with_name(f".part{os.getpid()}.{path.name}")  # it ends as it should, for what looks at that
+    old = path.with_name(f".old{os.getpid()}.{path.name}")
     try:
         yield part
-        if part.is_dir() and path.is_file():
-            path.unlink()
+        if path.exists() and (part.is_dir() or path.is_dir()):
+            os.replace(path, old)  # a folder cannot be replaced in one step
         os.replace(part, path)
     except OSError as error:
         raise SinkError(f"{str(path)!r} cannot be written: {error.strerror or first_line(error)}") from error
     finally:
-        if part.is_dir():
-            shutil.rmtree(part, ignore_errors=True)
-        else:
-            part.unlink(missing_ok=True)
+        if old.exists() and not path.exists():
+            os.replace(old, path)
+        for each in (part, old):
+            if each.is_dir():
+                shutil.rmtree(each, ignore_errors=True)
+            else:
+                each.unlink(missing_ok=True)
 
 
 def write_table(table: pa.Table, path: Path) -> None:
     """Write a table to a file."""
     kind = check_sink(path)
     with complete(path) as part:
-        if kind == "parquet":
-            pq.write_table(table, part)
-        elif kind == "ipc":
-            pa.feather.write_feather(table, part)
-        elif kind == "csv":
-            pa.csv.write_csv(_flat(table), part)
-        else:
-            _write_json(table, part)
+        write_part(table, part, kind)
+
+
+def write_part(table: pa.Table, path: Path, kind: str) -> None:
+    """Write a table to a file, as it comes."""
+    if kind == "parquet":
+        pq.write_table(table, path)
+    elif kind == "ipc":
+        pa.feather.write_feather(table, path)
+    elif kind == "csv":
+        pa.csv.write_csv(_flat(table), path)
+    else:
+        _write_json(table, path)
 
 
 def write_frame(frame: Any, path: Path) -> None:
     """Write a DataFrame to a folder, as Spark does."""
     kind = check_sink(path, spark=True)
     with complete(path) as part:
-        rows = frame
-        if kind == "csv":
-            nested = [each.name for each in frame.schema.fields if each.dataType.typeName() in _NESTED]
-            quoted = {name: "`" + name.replace("`", "``") + "`" for name in frame.columns}
-            rows = frame.selectExpr(
-                *(f"to_json({quoted[n]}) AS {quoted[n]}" if n in nested else quoted[n] for n in frame.columns)
-            )
-        writer = rows.write.format(kind)
-        (writer.option("header", "true") if kind == "csv" else writer).save(str(part))
-
-
-_NESTED = ("struct", "array", "map")
+        write_rows(frame, kind, str(part), {})
 
 
 def _flat(table: pa.Table) -> pa.Table:

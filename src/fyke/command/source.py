@@ -49,8 +49,8 @@ class Named:
 
     @property
     def for_spark(self) -> bool:
-        """Whether only Spark can read them."""
-        return self.format is not None and self.format not in OWN_FORMATS
+        """Whether only Spark can read them: they are of another format, or on another machine."""
+        return self.format not in (None, *OWN_FORMATS) or any("://" in path for path in self.paths)
 
     def fits(self) -> bool:
         """Say whether the events fit into the memory of this machine, several times over."""
@@ -114,10 +114,11 @@ def take_frames(
     named: Mapping[str, Named], settings: Mapping[str, str] | None = None, *, stream: bool = False
 ) -> Any:
     """Return events as a DataFrame, or as a dict of DataFrames by type; this starts Spark."""
-    described = {}
+    described: dict[str, tuple[str, Sequence[Path | str], Any]] = {}
     for name, each in named.items():  # what is wrong with files is told before Spark starts
         if each.for_spark:
-            described[name] = (str(each.format), [Path(path) for path in each.paths], each.columns)
+            kind = each.format or common_format([Path(path) for path in each.paths])
+            described[name] = (kind, list(each.paths), each.columns)
         else:
             files = each.files()
             kind = each.format or common_format(files)

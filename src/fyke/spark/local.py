@@ -107,7 +107,7 @@ def _standard_error_to(file: int) -> Iterator[None]:
 def read_frame(
     spark: SparkSession,
     kind: str,
-    paths: Sequence[Path],
+    paths: Sequence[Path | str],
     *,
     columns: pa.Schema | str | None = None,
     options: Mapping[str, str] | None = None,
@@ -140,19 +140,26 @@ def read_frame(
         frame.schema  # noqa: B018 - Connect looks for it only now
     except (PySparkException, Py4JJavaError) as error:
         said = str(error).strip().splitlines()[0]
-        if any(each in str(error) for each in _NO_SOURCE):
-            raise SparkError(
-                f"Spark has no connector for {kind!r}",
-                remedy="Name its package, as in --conf spark.jars.packages=group:artifact:version.",
-            ) from error
+        if (missing := no_connector(error, kind)) is not None:
+            raise missing from error
         raise SparkError(f"Spark cannot read {kind} from {', '.join(map(str, paths))}: {said}") from error
     return frame
+
+
+def no_connector(error: Exception, kind: str) -> SparkError | None:
+    """Return what to say if an exception of Spark is about a format that it has no connector for."""
+    if not any(each in str(error) for each in _NO_SOURCE):
+        return None
+    return SparkError(
+        f"Spark has no connector for {kind!r}",
+        remedy="Name its package, as in --conf spark.jars.packages=group:artifact:version.",
+    )
 
 
 def _loaded(
     spark: SparkSession,
     kind: str,
-    paths: Sequence[Path],
+    paths: Sequence[Path | str],
     fields: StructType | str | None,
     options: Mapping[str, str],
     stream: bool,

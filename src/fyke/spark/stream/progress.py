@@ -67,7 +67,7 @@ def watch(query: StreamingQuery, *, every: float = 1.0, out: TextIO | None = Non
     try:
         while True:
             active = query.isActive
-            line = _line(progress(query), query.name or str(query.id)[:8])
+            line = progress_line(progress(query), query.name or str(query.id)[:8])
             if line != last:
                 out.write(f"\r\033[K{line}" if live else f"{line}\n")
                 out.flush()
@@ -82,7 +82,8 @@ def watch(query: StreamingQuery, *, every: float = 1.0, out: TextIO | None = Non
     return progress(query)
 
 
-def _line(seen: dict[str, Any], name: str) -> str:
+def progress_line(seen: dict[str, Any], name: str) -> str:
+    """Return the progress of a query in a line."""
     lag = "" if seen["lag_seconds"] is None else f", {seen['lag_seconds']:,.0f} s behind"
     return (
         f"{name}: {seen['batches']} batches, {seen['events']:,} events, {seen['matches']:,} matches, "
