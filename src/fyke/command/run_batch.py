@@ -16,7 +16,7 @@ from fyke.command.map_columns import map_table
 from fyke.command.pipeline import RULES, TERMINAL, Pipeline, Sink
 from fyke.command.show import working
 from fyke.command.sink import check_folder, complete, write_part
-from fyke.command.source import on_spark, take_frames, take_tables
+from fyke.command.source import as_spark_sees, on_spark, take_frames, take_tables
 from fyke.errors import FykeError, InputError, SinkError
 from fyke.spark.local import counting_rows
 from fyke.spark.mapped import map_frame, unite_frames, with_zones
@@ -167,5 +167,6 @@ def _write(found: Any, sink: Sink, stack: contextlib.ExitStack, *, rows: int | N
         return Outcome(sink.query, found.num_rows, str(sink), columns)
     counting, counted = counting_rows(found)
     mode = "errorifexists" if sink.mode is None or local else sink.mode
-    write_rows(counting, sink.format, path, sink.options, mode=mode)
+    seen = None if path is None else as_spark_sees(path)
+    write_rows(counting, sink.format, seen, sink.options, mode=mode)
     return Outcome(sink.query, counted(), str(sink), columns)

@@ -13,6 +13,7 @@ from fyke.command.asked import first_rows
 from fyke.command.pipeline import TERMINAL, Pipeline, Sink
 from fyke.command.run_batch import about, run_queries, take_events
 from fyke.command.show import console, error_text, print_json, print_rows, working
+from fyke.command.source import as_spark_sees
 from fyke.command.watching import print_progress, progress_file, write_progress
 from fyke.errors import FykeError, SinkError
 from fyke.spark.local import spark_says
@@ -93,10 +94,10 @@ def _start(
     return start_sink(
         frame,
         sink.format,
-        sink.path,
+        None if sink.path is None else as_spark_sees(sink.path),
         sink.options,
         name=sink.name,
-        checkpoint=None if checkpoint is None else f"{checkpoint}/{sink.name}",
+        checkpoint=None if checkpoint is None else as_spark_sees(f"{checkpoint}/{sink.name}"),
         mode=sink.mode or "append",
         trigger=trigger,
         each_batch=show if sink.format == TERMINAL else None,

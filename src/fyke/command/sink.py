@@ -110,7 +110,7 @@ def write_frame(frame: Any, path: Path) -> None:
     """Write a DataFrame to a folder, as Spark does."""
     kind = check_sink(path, spark=True)
     with complete(path) as part:
-        write_rows(frame, kind, str(part), {})
+        write_rows(frame, kind, str(part.absolute()), {})
 
 
 def _flat(table: pa.Table) -> pa.Table:

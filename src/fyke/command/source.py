@@ -110,20 +110,26 @@ def take_tables(named: Mapping[str, Named], *, rows: bool = True) -> Any:
     return tables.get("", tables)
 
 
+def as_spark_sees(path: str) -> str:
+    """Return a path for Spark, which may have been started in another folder."""
+    return path if "://" in path else str(Path(path).absolute())
+
+
 def take_frames(
     named: Mapping[str, Named], settings: Mapping[str, str] | None = None, *, stream: bool = False
 ) -> Any:
     """Return events as a DataFrame, or as a dict of DataFrames by type; this starts Spark."""
-    described: dict[str, tuple[str, Sequence[Path | str], Any]] = {}
+    described: dict[str, tuple[str, list[str], Any]] = {}
     for name, each in named.items():  # what is wrong with files is told before Spark starts
         if each.for_spark:
             kind = each.format or common_format([Path(path) for path in each.paths])
-            described[name] = (kind, list(each.paths), each.columns)
+            described[name] = (kind, [as_spark_sees(path) for path in each.paths], each.columns)
         else:
             files = each.files()
             kind = each.format or common_format(files)
             columns = each.columns or read_files(files, rows=False).schema
-            described[name] = (kind, files, columns if kind in ("csv", "json") or stream else each.columns)
+            seen = [as_spark_sees(str(file)) for file in files]
+            described[name] = (kind, seen, columns if kind in ("csv", "json") or stream else each.columns)
     spark = start_quietly("fyke", settings)
     frames = {
         name: read_frame(spark, kind, paths, columns=columns, options=named[name].options, stream=stream)

@@ -8,7 +8,6 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
@@ -107,7 +106,7 @@ def _standard_error_to(file: int) -> Iterator[None]:
 def read_frame(
     spark: SparkSession,
     kind: str,
-    paths: Sequence[Path | str],
+    paths: Sequence[str],
     *,
     columns: pa.Schema | str | None = None,
     options: Mapping[str, str] | None = None,
@@ -142,7 +141,7 @@ def read_frame(
         said = str(error).strip().splitlines()[0]
         if (missing := no_connector(error, kind)) is not None:
             raise missing from error
-        raise SparkError(f"Spark cannot read {kind} from {', '.join(map(str, paths))}: {said}") from error
+        raise SparkError(f"Spark cannot read {kind} from {', '.join(paths)}: {said}") from error
     return frame
 
 
@@ -159,14 +158,14 @@ def no_connector(error: Exception, kind: str) -> SparkError | None:
 def _loaded(
     spark: SparkSession,
     kind: str,
-    paths: Sequence[Path | str],
+    paths: Sequence[str],
     fields: StructType | str | None,
     options: Mapping[str, str],
     stream: bool,
 ) -> DataFrame:
     if not stream:
         reader = spark.read.format(kind).options(**options)
-        return (reader if fields is None else reader.schema(fields)).load([str(path) for path in paths])
+        return (reader if fields is None else reader.schema(fields)).load(list(paths))
     if len(paths) > 1:
         raise SparkError(
             f"a stream of files is one folder, found {len(paths)} paths",
@@ -174,7 +173,7 @@ def _loaded(
         )
     follower = spark.readStream.format(kind).options(**options)
     follower = follower if fields is None else follower.schema(fields)
-    return follower.load(str(paths[0])) if paths else follower.load()
+    return follower.load(paths[0]) if paths else follower.load()
 
 
 def counting_rows(frame: DataFrame) -> tuple[DataFrame, Callable[[], int]]:
@@ -187,6 +186,7 @@ def spark_says(error: BaseException) -> FykeError | None:
     """Return an exception of Spark as an error of one line; None if it is none of Spark's."""
     if not isinstance(error, (PySparkException, Py4JJavaError)):
         return None
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    named = [line[line.index("[") :] for line in lines if _CONDITION.search(line)]
+    stack = getattr(error, "_stackTrace", None) or ""  # where a failed stream keeps its cause
+    lines = [line.strip() for line in f"{error}\n{stack}".splitlines() if line.strip()]
+    named = [line[found[-1].start() :] for line in lines if (found := [*_CONDITION.finditer(line)])]
     return SparkError(f"Spark says: {(named or lines or [type(error).__name__])[-1 if named else 0]}")
