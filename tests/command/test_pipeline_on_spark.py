@@ -110,7 +110,7 @@ def test_a_stream_that_fails_is_one_line(spark: SparkSession, folder: Path, caps
     assert main(["run", "live.toml", "--once"]) == 1
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.startswith("error: Spark says: [INTERNAL_ERROR] Cannot parse field value 'at nine'"), told.err
+    assert told.err.startswith("error: Spark says: [INTERNAL_ERROR] Cannot parse field value 'at nine'")
     assert told.err.count("\n") == 1
     assert read_progress(folder / "state" / "progress.json")["state"] == "failed"
     assert main(["watch", "live.toml"]) == 1
