@@ -8,9 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 import fyke
 from fyke.errors import FykeError, InputError
+from tests.spark.tables import frame_of
 
 EVENTS = pa.table({"kind": list("AABAABB"), "t": list(range(7))})
 QUERY = "PATTERN SEQ(A+ a[], B b) WHERE skip_till_any_match { a.t >= 0 }"
@@ -86,6 +88,14 @@ def test_a_damage_is_refused_by_name(name: str) -> None:
     with pytest.raises(InputError, match=told) as caught:
         enumerated(changed(compressed(), change))
     assert "Give what fyke.match(..., output=" in caught.value.remedy
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["a predecessor too large", "a circle", "a null node"])
+def test_a_worker_refuses_it_by_name(spark: SparkSession, name: str) -> None:
+    change, told = DAMAGES[name]
+    with pytest.raises(InputError, match=told):
+        fyke.enumerate_matches(frame_of(spark, changed(compressed(), change))).collect()
 
 
 @pytest.mark.parametrize(

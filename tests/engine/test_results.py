@@ -7,10 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 import fyke
 from fyke import reference
 from tests.random.results import difference
+from tests.spark.tables import frame_of
 
 LARGEST = 2**63 - 1
 
@@ -116,6 +118,16 @@ def test_non_overlap_takes_matches_alike_in_the_order_of_the_pattern(engine: str
     query = "PATTERN AND(A? a, A b, A c) WHERE skip_till_any_match { } WITHIN 9"
     found = returned(twins, query, output="non_overlap", engine=engine)
     assert [[row[name]["x"] for name in "abc"] for row in found.to_pylist()] == [[7, 8, 9]]
+
+
+@pytest.mark.spark
+def test_columns_and_matches_without_overlap_on_spark_alike(spark: SparkSession) -> None:
+    twins = pa.table({"kind": list("AAA"), "t": [1, 1, 1], "x": [7, 8, 9]})
+    query = "PATTERN AND(A? a, A b, A c) WHERE skip_till_any_match { } WITHIN 9"
+    options: dict[str, Any] = {"time": "t", "type": "kind", "output": "non_overlap"}
+    found = fyke.match(frame_of(spark, twins), query, **options)
+    assert found.columns == ["match_id", "start", "end", "a", "b", "c"]
+    assert found.toArrow().to_pylist() == fyke.match(twins, query, **options).to_pylist()
 
 
 def test_events_of_a_dict_have_the_columns_of_their_type() -> None:

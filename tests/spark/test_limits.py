@@ -40,3 +40,27 @@ def test_a_limit_on_a_worker(spark: SparkSession, metrics: fyke.Metrics | None) 
     small = frame.where("t < 8")
     rows = fyke.match(small, QUERY, time="t", type="kind", engine="automaton", limits=limits).collect()
     assert sorted(rows) == [("IBM", 15), ("SUN", 15)]
+
+
+JOINED = pa.table({"kind": ["A"] * 10 + ["B"] * 10 + ["C"] * 10, "t": list(range(30))})
+
+
+@pytest.mark.parametrize("engine", ["automaton", "lazy_chain", "lazy_tree", "tree", "auto"])
+def test_every_engine_keeps_the_limit_of_runs_in_a_task(spark: SparkSession, engine: str) -> None:
+    query = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { a.t < b.t } WITHIN 100"
+    options = {"time": "t", "type": "kind", "engine": engine, "techniques": fyke.Techniques(merging=False)}
+    frame = frame_of(spark, JOINED)
+    for events, found in ((JOINED, lambda rows: rows), (frame, lambda rows: rows.collect())):
+        with pytest.raises(LimitError, match="limit 'runs' of 2 was exceeded"):
+            found(fyke.match(events, query, limits=fyke.Limits(runs=2), **options))
+
+
+def test_the_clock_ends_a_task(spark: SparkSession) -> None:
+    many = pa.table({"kind": ["A"] * 500, "t": list(range(500))})
+    query = (
+        "PATTERN SEQ(A a, A b, A c, A d, A e) WHERE skip_till_any_match { a.t + b.t + c.t + d.t + e.t < 0 }"
+    )
+    limits = fyke.Limits(seconds=0.5, steps=2**60, buffer_bytes=2**34, runs=2**40)
+    result = fyke.match(frame_of(spark, many), query, time="t", type="kind", limits=limits)
+    with pytest.raises(LimitError, match=r"limit 'seconds' of 0\.5 was exceeded in the whole input by"):
+        result.collect()
