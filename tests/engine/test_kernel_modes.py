@@ -54,3 +54,21 @@ def test_a_selection_in_another_mode(setting: dict[str, str], stride: int) -> No
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert int(done.stdout.splitlines()[-1]) >= 30
+
+
+@pytest.mark.long
+def test_saved_states_with_checked_bounds() -> None:
+    """Golden cases and 2,000 random queries, with a fresh engine and bytes for every event or batch."""
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-p", "no:cacheprovider"]
+    asked = ["tests/random/test_state.py", "-k", "fresh_engine_for_every_event or for_every_batch_for_long"]
+    done = subprocess.run(
+        [*command, *asked],
+        cwd=ROOT,
+        env={**os.environ, "FYKE_BOUNDSCHECK": "1"},
+        capture_output=True,
+        text=True,
+        timeout=5400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout.splitlines()[-1]
