@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import fyke
-from fyke.engine.kernels import cache
+from fyke.engine.kernels import cache, jit
 from fyke.engine.kernels.input.sorting import is_identity
 from fyke.engine.kernels.jit import ENTRIES, seconds_compiling
 from fyke.engine.kernels.modes import ENABLED
@@ -103,7 +103,7 @@ def test_kernels_that_come_with_the_package_are_used(tmp_path: Path) -> None:
     (file,) = kernels(tmp_path / "built")
     before = f"""
     from pathlib import Path
-    from fyke.engine.kernels import cache
+    from fyke.engine.kernels import cache, jit
     cache.SHIPPED = Path({str(file.parent)!r})
     """
     assert use(tmp_path / "own", before) == ""
@@ -219,7 +219,7 @@ def test_a_temporary_folder_of_someone_else_is_not_used(tmp_path: Path) -> None:
 
 def test_without_any_folder_kernels_are_compiled_and_forgotten(tmp_path: Path) -> None:
     before = """
-    from fyke.engine.kernels import cache
+    from fyke.engine.kernels import cache, jit
     cache._private_folder = lambda: None
     """
     nowhere = tmp_path / "file"
@@ -277,6 +277,30 @@ def test_everything_can_be_compiled_ahead_and_then_nothing_is_left_to_compile() 
     """
     printed, _ = finished(start(textwrap.dedent(script), None))
     assert int(printed[-1]) == len(ENTRIES) > 30
+
+
+@pytest.mark.parametrize(
+    "module, reached",
+    [
+        ("automaton.breadth_first", True),
+        ("automaton.runs", True),
+        ("conditions.predicate", True),  # of another room, by way of others
+        ("layout", True),
+        ("lazy.layout", False),
+        ("tree.layout", False),
+    ],
+)
+def test_a_kernel_is_named_by_all_sources_that_it_reaches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, reached: bool
+) -> None:
+    kernel, changed = "fyke.engine.kernels.automaton.breadth_first", f"fyke.engine.kernels.{module}"
+    digest, path_of = jit.digest_of_sources.__wrapped__, jit._path_of
+    before = digest(kernel)
+    (tmp_path / "changed.py").write_bytes(path_of(changed).read_bytes() + b"# changed")
+    monkeypatch.setattr(
+        jit, "_path_of", lambda name: tmp_path / "changed.py" if name == changed else path_of(name)
+    )
+    assert (digest(kernel) != before) == reached
 
 
 def test_each_function_is_compiled_once(tmp_path: Path) -> None:
