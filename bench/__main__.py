@@ -21,6 +21,7 @@ from bench import (
     peers_flink,
     peers_funnel,
     peers_spark,
+    row_patterns,
     sets,
     spark_cores,
     spark_floor,
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, Callable[..., bool]] = {
     "spark-floor": spark_floor.main,
     "growth": growth.main,
     "threads": threads.main,
+    "row-patterns": row_patterns.main,
     "spark-cores": spark_cores.main,
 }
 LONG: dict[str, Callable[..., bool]] = {"billion": lazy.billion}  # only by name

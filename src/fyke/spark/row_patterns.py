@@ -257,7 +257,7 @@ class _RowWalk:
         keys = chunk.select(names)
         if before is not None:
             keys = pa.concat_tables([before.slice(before.num_rows - 1).select(names), keys])
-        codes = row_partition_codes(keys, names)
+        codes, _ = row_partition_codes(keys, names)
         changes = np.flatnonzero(codes[1:] != codes[:-1])
         if len(changes) == 0:
             return None

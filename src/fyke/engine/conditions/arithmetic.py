@@ -5,6 +5,7 @@ Where Arrow differs from SQL (NaN, division by zero, overflow, digits of decimal
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
@@ -62,13 +63,19 @@ def compare(symbol: str, left: Column, right: Column) -> Column:
         return _compare_times(symbol, left, right)
     left, right = _comparable(left, right)
     result = _COMPARE[symbol](left, right)
-    if pa.types.is_floating(left.type):
+    if pa.types.is_floating(left.type) and (_may_have_nan(left) or _may_have_nan(right)):
         odd_left, odd_right = pc.is_nan(left), pc.is_nan(right)
         if not _any_true(pc.or_(odd_left, odd_right)):
             return result
         rank_left, rank_right = pc.cast(odd_left, pa.int8()), pc.cast(odd_right, pa.int8())
         return pc.if_else(pc.or_(odd_left, odd_right), _COMPARE[symbol](rank_left, rank_right), result)
     return result
+
+
+def _may_have_nan(value: Column) -> bool:
+    """Say whether a value may be NaN: their sum is, if one is, and it takes half the time to add them up."""
+    total = value if isinstance(value, pa.Scalar) else pc.sum(value)
+    return total.is_valid and math.isnan(total.as_py())
 
 
 def _any_true(value: Column) -> bool:

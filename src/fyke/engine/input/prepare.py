@@ -14,8 +14,9 @@ from fyke.engine.conditions.evaluate import evaluate
 from fyke.engine.input.near_anchors import near_anchors
 from fyke.engine.input.order import times
 from fyke.engine.input.single_array import one_array
+from fyke.engine.input.texts import text_numbers
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.input.type_names import BLOCK, list_players, look_up, match_names
+from fyke.engine.kernels.input.type_names import list_players, look_up
 from fyke.errors import InputError
 from fyke.language.ast import Expression, Reference, walk
 from fyke.logical.schema import EventSchema
@@ -248,27 +249,13 @@ def _encoded_types(table: pa.Table, plan: Plan, *, ordered: bool) -> _Types | No
     column = one_array(table.column(type_column))
     if not isinstance(column, pa.DictionaryArray):
         column = column.cast(pa.string())
-        names = list(dict.fromkeys(role.type for role in plan.roles))
-        if (not plan.every_row_counts or ordered) and None not in names:
-            # Comparing with a few names is faster than telling all apart.
-            dictionary = pa.array(names, pa.string())
-            codes = np.empty(len(column), np.int32)
-            name_keys, keys = np.empty(len(names), np.int32), np.empty(BLOCK, np.int32)
-            match_names(*_bytes_of(column), *_bytes_of(dictionary), name_keys, keys, codes)
-            if column.null_count:
-                codes[column.is_null().to_numpy(zero_copy_only=False)] = -1
-            return _Types(codes, dictionary)
+        names = list(dict.fromkeys(role.type for role in plan.roles if role.type is not None))
+        typed = all(role.type is not None for role in plan.roles)
+        if (not plan.every_row_counts or ordered) and typed:
+            return _Types(text_numbers(column, names), pa.array(names, pa.string()))
         column = column.dictionary_encode()
     indices = column.indices.cast(pa.int32()).fill_null(-1)
     return _Types(indices.to_numpy(zero_copy_only=False), column.dictionary, column)
-
-
-def _bytes_of(strings: pa.Array) -> tuple[Array, Array]:
-    """Return the offsets and the bytes of strings."""
-    strings = pa.concat_arrays([strings]) if strings.offset else strings
-    offsets = np.frombuffer(strings.buffers()[1], np.int32)[: len(strings) + 1]
-    data = strings.buffers()[2]
-    return offsets, np.frombuffer(data if data else b"\0", np.uint8)
 
 
 def _roles(table: pa.Table, types: _Types | None, plan: Plan) -> Array:

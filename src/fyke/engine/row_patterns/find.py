@@ -60,7 +60,7 @@ class Finder:
         if self.plan.nodes is None:
             searches = self.team.each(self._search, stretches)
         else:
-            rows = NodeRows(self.plan, int(self.ordered.segments[-1]))
+            rows = NodeRows(self.plan, self.ordered, self.team)
             for _ in self.team.each(lambda each: self._mark(rows, each), stretches):
                 pass
             for stretch, behind in zip(reversed(stretches[:-1]), reversed(stretches[1:]), strict=True):
@@ -83,8 +83,7 @@ class Finder:
     def _mark(self, rows: NodeRows, stretch: Stretch) -> None:
         if self.budget.stopped:
             return
-        part = RowColumns(self.ordered.part(stretch.begin, stretch.end))
-        rows.write_symbols(part, stretch.first, stretch.last, stretch.begin)
+        rows.write_symbols(stretch)
         if stretch.piece:
             rows.mark_part(stretch.first, stretch.last, again=False)
         else:

@@ -10,7 +10,7 @@ from fyke.engine.conditions.columns import Column
 from fyke.engine.conditions.evaluate import evaluate
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.row_patterns.order import OrderedRows
-from fyke.language.ast import Call, Expression, Reference
+from fyke.language.ast import Binary, Call, Duration, Expression, Literal, Reference, Timestamp, Unary
 from fyke.logical.row_patterns.analysed import Located, RowValue
 
 
@@ -37,21 +37,27 @@ class RowColumns:
 
     def truth(self, condition: RowValue) -> Array:
         """Return where a condition on the row and its neighbours is true, a byte a row."""
+        offsets = [each.physical for each in condition.inputs if isinstance(each, Located)]
+        before, behind = max(0, -min(offsets, default=0)), max(0, max(offsets, default=0))
+        if before + behind >= self.rows or not (before + behind) or not _needs_all(condition.expression):
+            values = [self.shifted(each, by) for each, by in self._inputs(condition)]
+            return true_bytes(self._spread(_of_inputs(condition, values)))
+        # Rows whose neighbours are missing are left out, and what is compared is not copied.
+        count = self.rows - before - behind
+        values = [each.slice(before + by, count) for each, by in self._inputs(condition)]
+        truth = np.zeros(self.rows, np.uint8)
+        truth[before : before + count] = true_bytes(_of_inputs(condition, values))
+        begins, ends = self.ordered.segments[:-1], self.ordered.segments[1:]
+        for k in range(before):
+            truth[begins[begins + k < ends] + k] = 0
+        for k in range(behind):
+            truth[ends[ends - 1 - k >= begins] - 1 - k] = 0
+        return truth
 
-        def resolve(node: Expression) -> Column | None:
-            if isinstance(node, Reference):
-                return inputs[int(node.path[0][1:])]
-            return None
-
-        inputs = []
-        for each in condition.inputs:
-            assert isinstance(each, Located)
-            inputs.append(self.shifted(self.value(each.value), each.physical))
-        found = self._spread(evaluate(condition.expression, resolve))
-        if pa.types.is_null(found.type):
-            return np.zeros(self.rows, np.uint8)
-        found = found.fill_null(False) if found.null_count else found
-        return np.asarray(found.to_numpy(zero_copy_only=False)).view(np.uint8)
+    def _inputs(self, condition: RowValue) -> list[tuple[pa.Array, int]]:
+        """Return the values that a condition looks at, and how far on."""
+        located = [each for each in condition.inputs if isinstance(each, Located)]
+        return [(self.value(each.value), each.physical) for each in located]
 
     def _spread(self, value: Column) -> pa.Array:
         return value if isinstance(value, pa.Array) else pa.repeat(value, self.rows)
@@ -81,6 +87,36 @@ class RowColumns:
             long = lengths > k
             missing[segments[:-1][long] + k if by < 0 else segments[1:][long] - 1 - k] = True
         return _without(moved, missing)
+
+
+def _of_inputs(condition: RowValue, values: list[pa.Array]) -> Column:
+    def resolve(node: Expression) -> Column | None:
+        return values[int(node.path[0][1:])] if isinstance(node, Reference) else None
+
+    return evaluate(condition.expression, resolve)
+
+
+def _needs_all(node: Expression) -> bool:
+    """Say whether a condition is true only where none of its inputs is null."""
+    if isinstance(node, Binary):
+        return node.operator != "OR" and _needs_all(node.left) and _needs_all(node.right)
+    if isinstance(node, Unary):
+        return node.operator == "-" and _needs_all(node.operand)
+    return isinstance(node, (Reference, Literal, Duration, Timestamp))
+
+
+def true_bytes(found: pa.Array) -> Array:
+    """Return where a column is true, a byte a row."""
+    if pa.types.is_null(found.type):
+        return np.zeros(len(found), np.uint8)
+    valid, bits = (None if each is None else np.frombuffer(each, np.uint8) for each in found.buffers())
+    assert bits is not None
+    first, last = found.offset // 8, -(-(found.offset + len(found)) // 8)
+    bits = bits[first:last]
+    if valid is not None:
+        bits = bits & valid[first:last]
+    begin = found.offset % 8
+    return np.unpackbits(bits, bitorder="little")[begin : begin + len(found)]
 
 
 def _without(values: pa.Array, missing: Array) -> pa.Array:

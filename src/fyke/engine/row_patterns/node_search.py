@@ -12,8 +12,12 @@ from fyke.engine.kernels.row_patterns.arena import NodeArena
 from fyke.engine.kernels.row_patterns.nodes import mark_partitions, mark_stretch, walk_nodes
 from fyke.engine.meter import Meter
 from fyke.engine.row_patterns.neighbours import RowColumns
+from fyke.engine.row_patterns.order import OrderedRows
 from fyke.engine.row_patterns.search import NOTHING, RowSearch, no_conditions
+from fyke.engine.row_patterns.stretches import Stretch
+from fyke.engine.row_patterns.symbols import of_one_row, row_symbols, symbols_of_rows
 from fyke.engine.row_patterns.tables import automaton_tables
+from fyke.engine.threads import Team
 from fyke.plan.row_patterns.plan import RowPlan
 
 _ROW_BYTES = 2  # a symbol and a node
@@ -23,19 +27,33 @@ _STATES = 1 << 12
 class NodeRows:
     """The symbols and nodes of all rows; threads fill in their own stretches."""
 
-    def __init__(self, plan: RowPlan, rows: int) -> None:
+    def __init__(self, plan: RowPlan, ordered: OrderedRows, team: Team) -> None:
         assert plan.nodes is not None
-        self.plan, self.tables = plan, plan.nodes
+        self.plan, self.tables, self.ordered = plan, plan.nodes, ordered
+        rows = int(ordered.segments[-1])
         self.symbols = np.empty(rows, np.uint8)
         self.nodes = np.empty(rows, np.uint8)
+        numbered = plan.columns.items()
+        self.of_row = {condition: bit for condition, bit in numbered if of_one_row(condition)}
+        self.of_neighbours = {condition: bit for condition, bit in numbered if condition not in self.of_row}
+        self.unordered: Array | None = None  # symbols of the rows of the table, by conditions on one row
+        if ordered.places is not None:
+            self.unordered = symbols_of_rows(ordered.table, self.of_row, team)
 
-    def write_symbols(self, columns: RowColumns, first: int, last: int, begin: int) -> None:
-        """Write the symbols from row ``first`` to ``last``; the rows of ``columns`` begin at ``begin``."""
+    def write_symbols(self, stretch: Stretch) -> None:
+        """Write the symbols of the rows of a stretch."""
+        first, last, begin = stretch.first, stretch.last, stretch.begin
         symbols = self.symbols[first:last]
-        symbols[:] = 0
-        for condition, bit in self.plan.columns.items():
-            holds = columns.truth(condition)[first - begin : last - begin]
-            symbols |= holds << np.uint8(bit) if bit else holds
+        if self.unordered is not None:
+            assert self.ordered.places is not None
+            np.take(self.unordered, self.ordered.places[first:last], out=symbols, mode="clip")
+        else:
+            symbols[:] = row_symbols(self.ordered.table.slice(first, last - first), self.of_row)
+        if self.of_neighbours:
+            columns = RowColumns(self.ordered.part(begin, stretch.end))
+            for condition, bit in self.of_neighbours.items():
+                holds = columns.truth(condition)[first - begin : last - begin]
+                symbols |= holds << np.uint8(bit) if bit else holds
 
     def mark(self, segments: Array) -> None:
         """Write the nodes of whole partitions."""
@@ -68,7 +86,7 @@ class NodeSearch(RowSearch):
         rows = int(self.segments[-1] - self.segments[0])
         matches = max(64, rows >> 5)
         self.meter.hold("matches", _ROW_BYTES * rows + 16 * matches, int(self.segments[0]))
-        made = automaton_tables(plan, plan.column_of, len(plan.columns))
+        made = automaton_tables(plan, plan.column_of, len(plan.columns), marked=False)
         made["settings"][R.SET_NODES] = tables.nodes
         states = min(rows, 1 << 20) + _STATES if made["settings"][R.SET_LABELS] else 1
         return NodeArena(

@@ -5,6 +5,7 @@ Partitions come in the order of their first rows; rows that ORDER BY does not te
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,12 +16,21 @@ import pyarrow.compute as pc
 from fyke.engine.input.order import sort_keys
 from fyke.engine.input.single_array import one_array
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.input.sorting import counting_sort, is_sorted
-from fyke.engine.kernels.row_patterns.sortedness import is_sorted_within, start_segments
+from fyke.engine.kernels.row_patterns.partitions import (
+    number_values,
+    place_rows,
+    sort_partitions,
+    stand_together,
+    start_partitions,
+)
+from fyke.engine.kernels.row_patterns.sortedness import rises
+from fyke.engine.threads import Team
 from fyke.language.row_patterns import OrderItem
 
 _GREATEST = np.iinfo(np.int64).max
-_ALIGNED = np.int64(1) << 62  # codes of two columns are combined as long as they stay below
+_SPREAD = 4  # whole numbers are numbered by a table that has at most so many places a row
+_SORTED_ROWS = 1 << 18  # of partitions that are sorted at once
+ALONE = Team(1, lambda: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,61 +76,98 @@ class OrderedRows:
 
 
 def order_rows(
-    table: pa.Table, partition: Sequence[str], order: Sequence[OrderItem], *, sorted_rows: bool = False
+    table: pa.Table,
+    partition: Sequence[str],
+    order: Sequence[OrderItem],
+    *,
+    sorted_rows: bool = False,
+    team: Team = ALONE,
 ) -> OrderedRows:
     """Return the rows of a table in order; with ``sorted_rows`` they are, and partitions stand together."""
-    codes = row_partition_codes(table, partition)
-    places: Array = np.arange(table.num_rows)
-    moved = not is_sorted(places, codes)
-    if moved and not sorted_rows:
-        places = _by_code(places, codes)
-        codes = codes[places]
-    segments = _segments(codes)
-    if order and not sorted_rows:
-        keys = [_order_keys(table.column(item.column), item) for item in order]
-        # In one pass over what usually is in order already.
-        if not (len(keys) == 1 and is_sorted_within(keys[0], places, segments)):
-            places = _by_code(_by_keys(keys), codes if not moved else _unmoved(codes, places))
-            moved = True
-    return OrderedRows(table, places if moved and not sorted_rows else None, segments)
+    if not partition:
+        return _order_whole(table, [] if sorted_rows else order)
+    codes, count = row_partition_codes(table, partition)
+    together = sorted_rows or bool(stand_together(codes))
+    segments = _starts(codes) if together else _counted(codes, count)
+    places = None if together else _placed(codes, segments, team)
+    keys = [] if sorted_rows else [_order_keys(table.column(item.column), item) for item in order]
+    if not keys or (len(keys) == 1 and rises(keys[0])):  # what usually is in order already
+        return OrderedRows(table, places, segments)
+    if places is None:
+        places = np.arange(len(codes))
+    for each in reversed(keys):
+        _sort_partitions(each, segments, places, team)
+    return OrderedRows(table, places, segments)
 
 
-def _unmoved(codes: Array, places: Array) -> Array:
-    original = np.empty_like(codes)
-    original[places] = codes
-    return original
+def _order_whole(table: pa.Table, order: Sequence[OrderItem]) -> OrderedRows:
+    """Return the rows of one partition in order."""
+    rows = table.num_rows
+    segments = np.array([0, rows] if rows else [0], np.int64)
+    keys = [_order_keys(table.column(item.column), item) for item in order]
+    if not keys or (len(keys) == 1 and rises(keys[0])):
+        return OrderedRows(table, None, segments)
+    return OrderedRows(table, _by_keys(keys), segments)
 
 
-def _segments(codes: Array) -> Array:
-    segments = np.empty(len(codes) + 1, np.int64)
-    return segments[: start_segments(codes, segments)].copy()
+def _starts(codes: Array) -> Array:
+    """Return where partitions begin that stand together."""
+    begins = np.flatnonzero(np.diff(codes, prepend=-1))
+    return np.append(begins, len(codes)).astype(np.int64)
 
 
-def _by_code(places: Array, codes: Array) -> Array:
-    if len(codes) == 0 or is_sorted(places, codes):
-        return places
-    result = np.empty_like(places)
-    counting_sort(places, codes, np.zeros(int(codes.max()) + 3, np.int64), result)
-    return result
+def _counted(codes: Array, count: int) -> Array:
+    """Return where partitions will begin that do not."""
+    segments = np.zeros(count + 1, np.int64)
+    start_partitions(codes, segments)
+    return segments
+
+
+def _placed(codes: Array, segments: Array, team: Team) -> Array:
+    """Return the rows partition by partition; each thread looks for those of some."""
+    places = np.empty(len(codes), np.int64)
+    nexts = segments[:-1].copy()
+    edges = np.searchsorted(segments, np.linspace(0, len(codes), team.threads + 1)).tolist()
+
+    def place(part: tuple[int, int]) -> None:
+        place_rows(codes, *part, nexts, places)
+
+    for _ in team.each(place, itertools.pairwise(edges)):
+        pass
+    return places
+
+
+def _sort_partitions(keys: Array, segments: Array, places: Array, team: Team) -> None:
+    """Sort the rows of each partition by a key, in place; equal ones stay as they are."""
+    targets = np.arange(0, len(places), _SORTED_ROWS)
+    firsts = np.unique(np.append(np.searchsorted(segments[:-1], targets), len(segments) - 1)).tolist()
+
+    def sort(part: tuple[int, int]) -> None:
+        own = segments[part[0] : part[1] + 1]
+        scratch = [np.empty(int(own[-1] - own[0]), np.int64) for _ in range(3)]
+        sort_partitions(keys, own, places[own[0] : own[-1]], *scratch)
+
+    for _ in team.each(sort, itertools.pairwise(firsts)):
+        pass
 
 
 def _by_keys(keys: list[Array]) -> Array:
     return np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys[::-1])
 
 
-def row_partition_codes(table: pa.Table, partition: Sequence[str]) -> Array:
-    """Number partitions in the order of their first rows; nulls are alike, and so are NaNs."""
-    codes = np.zeros(table.num_rows, np.int64)
-    size = 1
-    for name in partition:
+def row_partition_codes(table: pa.Table, partition: Sequence[str]) -> tuple[Array, int]:
+    """Number partitions in the order of their first rows; nulls are alike, and so are NaNs.
+
+    Return the number of each row, and how many there are; without ``partition`` there is one.
+    """
+    if not partition:
+        return np.zeros(table.num_rows, np.int32), 1
+    first, *others = partition
+    codes, count = _codes(one_array(table.column(first)))
+    for name in others:
         own, values = _codes(one_array(table.column(name)))
-        if size == 1:
-            codes, size = own, values
-            continue
-        if size > _ALIGNED // max(1, values):
-            codes, size = _codes(pa.array(codes))
-        codes, size = _codes(pa.array(codes * values + own))
-    return codes
+        codes, count = _codes(pa.array(codes.astype(np.int64) * values + own))
+    return codes, count
 
 
 def _codes(column: pa.Array) -> tuple[Array, int]:
@@ -130,10 +177,16 @@ def _codes(column: pa.Array) -> tuple[Array, int]:
     if pa.types.is_floating(column.type):
         column = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 and 0.0 are one value
     if pa.types.is_nested(column.type):
-        ranks = sort_keys(pa.chunked_array([column]))
-        column = pa.array(ranks)
+        column = pa.array(sort_keys(pa.chunked_array([column])))
+    if pa.types.is_signed_integer(column.type) and column.null_count == 0 and len(column):
+        values = integers(column)
+        least, greatest = int(values.min()), int(values.max())
+        if greatest - least < _SPREAD * len(values):
+            codes = np.empty(len(values), np.int32)
+            numbers = np.full(greatest - least + 1, -1, np.int32)
+            return codes, int(number_values(values, least, numbers, codes))
     encoded = column.dictionary_encode(null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32), len(encoded.dictionary)
 
 
 def _order_keys(column: pa.ChunkedArray, item: OrderItem) -> Array:

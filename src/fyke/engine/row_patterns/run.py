@@ -16,7 +16,7 @@ from fyke.engine.row_patterns.matches import RowMatches, all_of
 from fyke.engine.row_patterns.order import OrderedRows, order_rows
 from fyke.engine.row_patterns.output import Group, result_rows
 from fyke.engine.row_patterns.search import SkipsNowhere
-from fyke.engine.row_patterns.stretches import Stretch, cut_rows
+from fyke.engine.row_patterns.stretches import Stretch, are_many, cut_rows
 from fyke.engine.threads import Team
 from fyke.errors import FykeError, SkipError
 from fyke.language.row_patterns import Rows, unparse_row_pattern
@@ -44,10 +44,10 @@ def match_rows(
     clock = clock or Clock()
     analysed = plan.analysed
     budget = Budget(plan.limits, table.num_rows)
-    ordered = order_rows(table, analysed.partition, analysed.order, sorted_rows=sorted_rows)
+    team = Team(threads if are_many(table.num_rows) else 1, budget.stop)
+    ordered = order_rows(table, analysed.partition, analysed.order, sorted_rows=sorted_rows, team=team)
     clock.lap("order")
     stretches = cut_rows(plan, how_to_cut(plan), ordered)
-    team = Team(threads if len(stretches) > 1 else 1, budget.stop)
     try:
         found = Finder(plan, ordered, budget, team).matches(stretches)
         clock.lap("search")

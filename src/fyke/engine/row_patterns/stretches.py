@@ -39,11 +39,16 @@ class Stretch:
         return self.piece and self.first > self.partition
 
 
+def are_many(rows: int) -> bool:
+    """Say whether so many rows are worth several threads."""
+    return rows >= LEAST_ROWS
+
+
 def cut_rows(plan: RowPlan, cut: Cut, ordered: OrderedRows) -> list[Stretch]:
     """Return the stretches of ordered rows, which depend on nothing but the rows and the plan."""
     segments = ordered.segments
     count = int(segments[-1])
-    if count < LEAST_ROWS:
+    if not are_many(count):
         return [Stretch(0, count, 0, count)]
     targets = segments[np.searchsorted(segments, np.arange(STRETCH_ROWS, count, STRETCH_ROWS))]
     long = np.flatnonzero(np.diff(segments) >= 2 * STRETCH_ROWS)

@@ -19,17 +19,19 @@ _SKIPS = {
 _BYTE = 256
 
 
-def automaton_tables(plan: RowPlan, conditions: dict[int, int], truths: int) -> dict[str, Array]:
+def automaton_tables(
+    plan: RowPlan, conditions: dict[int, int], truths: int, *, marked: bool = True
+) -> dict[str, Array]:
     """Return the arrays of a plan's automaton.
 
     ``conditions`` has the row of ``truth`` for the labels that have a condition; there are ``truths`` of
-    them.
+    them.  Without ``marked`` what is about marks of rows is left out.
     """
     automaton, analysed = plan.automaton, plan.analysed
     states = len(automaton.labels)
     lists = [*automaton.moves, automaton.first, automaton.start]
     of_state = [conditions.get(label, R.ALWAYS) for label in automaton.labels]
-    narrow = states <= R.MOST_BITS and analysed.window is None
+    narrow = states <= R.MOST_BITS and analysed.window is None and marked
     settings = np.zeros(R.SET_SIZE, np.int64)
     settings[R.SET_STATES], settings[R.SET_NARROW] = states, int(narrow)
     settings[R.SET_SKIP] = _SKIPS[analysed.skip_to]
@@ -73,8 +75,7 @@ def _before(plan: RowPlan) -> Array:
             if to != END:
                 sources[to] |= 1 << state
     tables = np.zeros((max(1, len(sources) // 8), _BYTE), np.int64)
-    for table, value in np.ndindex(len(sources) // 8, _BYTE):
-        bits = (sources[8 * table + bit] for bit in range(8) if value >> bit & 1)
-        for each in bits:
-            tables[table, value] |= each
+    values = np.arange(_BYTE)
+    for state, each in enumerate(sources):
+        tables[state // 8, values >> state % 8 & 1 == 1] |= each
     return tables.ravel()

@@ -1,4 +1,4 @@
-"""Whether rows are in order already, and where their partitions begin, in one pass each."""
+"""Whether rows are in order already."""
 
 from __future__ import annotations
 
@@ -7,22 +7,16 @@ from fyke.engine.kernels.kinds import Integers
 
 
 @entry
-def is_sorted_within(keys: Integers, places: Integers, segments: Integers):
-    """Say whether keys do not fall along the rows of each partition."""
-    for s in range(len(segments) - 1):
-        for k in range(segments[s] + 1, segments[s + 1]):
-            if keys[places[k]] < keys[places[k - 1]]:
-                return False
-    return True
+def rises(keys: Integers):
+    """Say whether keys do not fall."""
+    falls = 0
+    begin = 1
+    while begin < len(keys) and falls == 0:
+        end = min(begin + BLOCK, len(keys))
+        for k in range(begin, end):  # without a way out, so that several are compared at once
+            falls |= keys[k] < keys[k - 1]
+        begin = end
+    return falls == 0
 
 
-@entry
-def start_segments(codes: Integers, segments: Integers):
-    """Write the first row of each run of equal codes, and behind them the number of rows; return how many."""
-    found = 0
-    for k in range(len(codes)):
-        if k == 0 or codes[k] != codes[k - 1]:
-            segments[found] = k
-            found += 1
-    segments[found] = len(codes)
-    return found + 1
+BLOCK = 1024
