@@ -22,12 +22,14 @@ from bench import (
     peers_funnel,
     peers_spark,
     row_patterns,
+    rules,
     sets,
     spark_cores,
     spark_floor,
     stream,
     threads,
     trees,
+    why_not,
 )
 from bench.pages import write_pages
 from bench.processes import run_apart, run_here
@@ -51,6 +53,8 @@ BENCHMARKS: dict[str, Callable[..., bool]] = {
     "threads": threads.main,
     "row-patterns": row_patterns.main,
     "spark-cores": spark_cores.main,
+    "rules": rules.main,
+    "why-not": why_not.main,
 }
 LONG: dict[str, Callable[..., bool]] = {"billion": lazy.billion}  # only by name
 FOLDER = Path(__file__).parent / "report"

@@ -40,8 +40,20 @@ class Diagnosis:
     untried: list[str] = field(default_factory=list)
 
 
-def diagnose(prober: Prober, setup: Setup, everywhere: pa.Table) -> Diagnosis:
-    """Find out why a setup has no match; ``everywhere`` are all events, of whatever key and time."""
+@dataclass(frozen=True, slots=True)
+class Everywhere:
+    """What there is of whatever key and time: how many events, and of which types.
+
+    Of a sample it is known which of the types that the query names there are, and ``sampled`` is true.
+    """
+
+    rows: int
+    types: Sequence[str]
+    sampled: bool = False
+
+
+def diagnose(prober: Prober, setup: Setup, everywhere: Everywhere) -> Diagnosis:
+    """Find out why a setup has no match."""
     events, result = prober.events, Diagnosis()
     if events.table.num_rows == 0:
         result.findings.append(_no_events(events, everywhere))
@@ -72,16 +84,16 @@ def _matched(found: Found) -> Finding:
     )
 
 
-def _no_events(events: Numbered, everywhere: pa.Table) -> Finding:
+def _no_events(events: Numbered, everywhere: Everywhere) -> Finding:
     rejected = events.rejected.num_rows
     if rejected:
         rows = "row has" if rejected == 1 else "rows have"
         return Finding(
             "no_time", 0.0, f"All {rejected:,} {rows} no time, or end before they start, and are left out."
         )
-    if everywhere.num_rows:
+    if everywhere.rows:
         return Finding(
-            "no_events", 0.0, f"None of the {everywhere.num_rows:,} events is of that key and interval."
+            "no_events", 0.0, f"None of the {everywhere.rows:,} events is of that key and interval."
         )
     return Finding("no_events", 0.0, "There are no events.")
 
@@ -100,7 +112,7 @@ def required(pattern: Pattern) -> Iterator[Event]:
 
 
 def _missing(
-    setup: Setup, found: Sequence[Candidates], events: Numbered, everywhere: pa.Table
+    setup: Setup, found: Sequence[Candidates], events: Numbered, everywhere: Everywhere
 ) -> list[Finding]:
     """Return a finding for each required event whose type no row has."""
     column = events.schema.type_column
@@ -113,11 +125,11 @@ def _missing(
         if event.variable in needed or not needed:
             assert event.type is not None
             named[event.type] = (*named.get(event.type, ()), event.variable)
-    there, all_types = types_in(events.full.column(column)), types_in(everywhere.column(column))
+    there = types_in(events.full.column(column))
     rejected = types_in(events.rejected.column(column)) if events.rejected.num_rows else []
     findings = []
     for name, variables in named.items():
-        findings.append(_no_such_type(name, variables, there, all_types, rejected, events))
+        findings.append(_no_such_type(name, variables, there, everywhere, rejected, events))
     return findings
 
 
@@ -125,7 +137,7 @@ def _no_such_type(
     name: str,
     variables: tuple[str, ...],
     there: Sequence[str],
-    all_types: Sequence[str],
+    everywhere: Everywhere,
     rejected: Sequence[str],
     events: Numbered,
 ) -> Finding:
@@ -138,11 +150,12 @@ def _no_such_type(
             "and are left out.",
             part=name,
         )
-    if name in all_types:
+    if name in everywhere.types:
+        where = "in the part that was looked at" if everywhere.sampled else "of this key and interval"
         return Finding(
             "not_in_selection",
             0.4,
-            f"There are events of type {name!r}, for {whose}, but none of this key and interval.",
+            f"There are events of type {name!r}, for {whose}, but none {where}.",
             part=name,
         )
     hint = missing_types({name: variables}, there)[name]
@@ -153,7 +166,7 @@ def _no_such_type(
 
 
 def _tell_missing(
-    result: Diagnosis, missing: list[Finding], prober: Prober, setup: Setup, everywhere: pa.Table
+    result: Diagnosis, missing: list[Finding], prober: Prober, setup: Setup, everywhere: Everywhere
 ) -> None:
     """Tell of missing types, and of what the query would find with the types that may be meant."""
     there = types_in(prober.events.full.column(prober.events.schema.type_column))

@@ -93,8 +93,8 @@ def number_events(source: Source, options: Options, query: Query, key: Mapping[s
     order = order_rows(prepare(table, plan), plan).permutation
     full = table.take(pa.array(order)) if table.num_rows else table
     number, place = (_free(name, schema) for name in ("row", "place"))
-    needed = _needed(schema, query, key)
-    columns = {number: pa.array(np.arange(full.num_rows)), **{name: full.column(name) for name in needed}}
+    looked_at = needed(schema, query, key)
+    columns = {number: pa.array(np.arange(full.num_rows)), **{name: full.column(name) for name in looked_at}}
     columns[place] = _places(full, schema, query)
     changed = replace(
         options,
@@ -123,7 +123,8 @@ def _places(table: pa.Table, schema: EventSchema, query: Query) -> pa.Array:
     return pc.index_in(kinds, pa.array(types, pa.string())).cast(pa.int64()).fill_null(len(types))
 
 
-def _needed(schema: EventSchema, query: Query, key: Iterable[str]) -> list[str]:
+def needed(schema: EventSchema, query: Query, key: Iterable[str]) -> list[str]:
+    """Return the columns that a question looks at."""
     named = {*schema.time, *schema.tie_breaker, schema.type_column, *key}
     for condition in query.conditions:
         named.update(mentioned(condition))
@@ -177,16 +178,30 @@ def chosen(table: pa.Table, schema: EventSchema, key: Mapping[str, Any]) -> pa.T
         column = table.column(name)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        try:
-            scalar = pa.scalar(value, column.type)
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            raise OptionError(
-                f"key has {shown(value)} for {name!r}, whose values are {schema.columns[name]}",
-                remedy=f"Give a value of that type, as in {_example(column)}.",
-            ) from error
+        scalar = _scalar(name, value, column.type, _example(column))
         same = pc.equal(column, scalar) if scalar.is_valid else pc.is_null(column)
         table = table.filter(pc.or_(pc.fill_null(same, False), pc.is_null(column)))
     return table
+
+
+def key_values(schema: EventSchema, key: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a key with values of the types of its columns.
+
+    Raises
+    ------
+    OptionError
+    """
+    return {name: _scalar(name, value, schema.columns[name]).as_py() for name, value in key.items()}
+
+
+def _scalar(name: str, value: Any, kind: pa.DataType, example: str = "") -> pa.Scalar:
+    try:
+        return pa.scalar(value, kind)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise OptionError(
+            f"key has {shown(value)} for {name!r}, whose values are {kind}",
+            remedy=f"Give a value of that type{f', as in {example}' if example else ''}.",
+        ) from error
 
 
 def _example(column: pa.ChunkedArray) -> str:

@@ -12,16 +12,29 @@ from fyke.call.files import described
 from fyke.call.make_call import make_call
 from fyke.call.options import Options, named_options
 from fyke.call.pattern import PatternCall
-from fyke.call.source import spell_options
-from fyke.diagnosis.diagnose import Diagnosis, diagnose
+from fyke.call.source import Source, spell_options
+from fyke.diagnosis.diagnose import Diagnosis, Everywhere, diagnose
 from fyke.diagnosis.finding import Finding
-from fyke.diagnosis.numbered import Numbered, inside, interval_of, key_of, number_events
+from fyke.diagnosis.numbered import (
+    Numbered,
+    inside,
+    interval_of,
+    key_of,
+    key_values,
+    needed,
+    number_events,
+)
 from fyke.diagnosis.probe import OutOfTime, Prober
 from fyke.diagnosis.report import Selection, WhyNot
 from fyke.diagnosis.setup import Setup, agreements, asked
+from fyke.engine.measure.types_seen import types_in
 from fyke.errors import ContradictionError, InputError, OptionError, shown
+from fyke.language.ast import WindowKind
+from fyke.language.ast import events as events_of
 from fyke.language.query import Query
 from fyke.language.text import AnyQuery
+from fyke.logical.schema import EventSchema
+from fyke.spark.gather import Wanted, gather
 
 _NOT_HERE = ("output", "metrics", "statistics", "watermark", "timeouts", "unique_order")
 
@@ -39,6 +52,9 @@ def why_not(
 
     Parts of the query are taken away and changed, one by one and then together, and every changed query is
     run by the engine: a change is only named if it gives a match.
+
+    Of a DataFrame the rows of the key and the interval are collected, with the columns that the query needs.
+    If these are more than a million, it is a part of them, the same one every time, and the report says so.
 
     Parameters
     ----------
@@ -89,9 +105,10 @@ def _explained(given: Given, options: Options, key: Any, between: Any, seconds: 
     keys = key_of(key, tuple(agreements(query)), source.schema.columns)
     interval = interval_of(between, source.schema)
     contradiction = _contradiction(call)
+    source, everywhere, note = _gathered(call, keys, interval)
     numbered = number_events(source, options, query, keys)
     numbered = replace(numbered, inside=inside(numbered, interval))
-    selection = Selection(keys, between, source.events.num_rows)
+    selection = Selection(keys, between, everywhere.rows, note)
     if contradiction is not None:
         told = Diagnosis(findings=[contradiction])
         return WhyNot(query, told, numbered, selection)
@@ -100,8 +117,44 @@ def _explained(given: Given, options: Options, key: Any, between: Any, seconds: 
     straddling = _straddling(prober, numbered, setup) if interval is not None else None
     if straddling is not None:
         return WhyNot(query, Diagnosis(findings=[straddling]), numbered, selection)
-    told = diagnose(prober, setup, source.events)
+    told = diagnose(prober, setup, everywhere)
     return WhyNot(query, told, numbered, selection, prober.runs)
+
+
+def _gathered(
+    call: PatternCall, key: dict[str, Any], interval: tuple[int, int] | None
+) -> tuple[Source, Everywhere, str]:
+    """Return the events as a table, what there is besides, and what was left out, in words."""
+    source, schema, query = call.source, call.source.schema, call.options.query
+    assert isinstance(query, Query)
+    column = schema.type_column
+    if not source.on_spark:
+        types = [] if column is None else types_in(source.events.column(column))
+        return source, Everywhere(source.events.num_rows, types), ""
+    named = [each.type for each in events_of(query.pattern) if each.type is not None] if column else []
+    wanted = Wanted(
+        key_values(schema, key),
+        _span(query, schema, interval),
+        needed(schema, query, key),
+        list(dict.fromkeys(named)),
+        agreements(query),
+        every_row=any(each.type is None for each in events_of(query.pattern))
+        or query.strategy.contiguous
+        or (query.window is not None and query.window.kind is WindowKind.EVENTS),
+    )
+    found = gather(source.events, schema, wanted)
+    kept = {name: schema.columns[name] for name in found.table.column_names}
+    table = Source(found.table, replace(schema, columns=kept, attributes_of=None), on_spark=False)
+    return table, Everywhere(found.rows, found.types, bool(found.note)), found.note
+
+
+def _span(query: Query, schema: EventSchema, interval: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Return the interval with a window on both sides, where a match may be that is not all of it inside."""
+    window = query.window
+    if interval is None or window is None or window.kind is WindowKind.EVENTS:
+        return None
+    length = window.amount // (schema.unit or 1) if window.kind is WindowKind.DURATION else window.amount
+    return max(interval[0] - length, -(2**63)), min(interval[1] + length, 2**63 - 1)
 
 
 def _contradiction(call: PatternCall) -> Finding | None:

@@ -59,7 +59,9 @@ def explain_tasks(frame: DataFrame, plan: Plan) -> str:
 
 def _slices_sql(plan: Plan, slicing: Slicing) -> str:
     """Return the SQL text of the slice of a row, and of its neighbours where they must see it."""
-    time, length, window = _ticks_sql(plan), slice_length(plan), plan.window.length
+    end = plan.schema.end
+    time = ticks_sql(end, plan.schema.columns[end])
+    length, window = slice_length(plan), plan.window.length
     since = f"pmod({time}, {length}L)"
     own = f"({time} div {length}L - IF({time} % {length}L < 0L, 1L, 0L))"  # no step leaves 64 bits
     near = []
@@ -71,9 +73,9 @@ def _slices_sql(plan: Plan, slicing: Slicing) -> str:
     return f"CASE {cases} ELSE array({own}) END" if near else f"array({own})"
 
 
-def _ticks_sql(plan: Plan) -> str:
-    """Return the SQL text of the end of a row as an integer, as :func:`times` has it in Python."""
-    name, kind = identifier(plan.schema.end), plan.schema.columns[plan.schema.end]
+def ticks_sql(column: str, kind: pa.DataType) -> str:
+    """Return the SQL text of a time of a row as an integer, as :func:`times` has it in Python."""
+    name = identifier(column)
     if pa.types.is_date(kind):
         return f"CAST(unix_date({name}) AS BIGINT)"
     if not pa.types.is_timestamp(kind):

@@ -1,0 +1,65 @@
+"""``fyke.why_not`` on a million events: the seconds of an answer that names the true cause."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import fyke
+from bench.report import Line, Spread, show
+from bench.sessions import session
+from fyke.datasets import as_dataframe
+
+BAR, ALLOWED = 10.0, 8.0
+OPTIONS: dict[str, Any] = {"time": "at", "type": "kind"}
+MISTAKES = {
+    "condition": "PATTERN SEQ(A a, B b, C c) WHERE { [user] AND a.x > 1000 } WITHIN 50000",
+    "window": "PATTERN SEQ(A a, B b, C c) WHERE { [user] } WITHIN 2",
+    "missing_type": "PATTERN SEQ(A a, Bx b, C c) WHERE { [user] } WITHIN 50000",
+    "absence": "PATTERN SEQ(A a, ~ANY b, C c) WHERE { a.user = c.user } WITHIN 50000",
+}
+
+
+def events(rows: int) -> pa.Table:
+    """Return events of five types and two thousand users, of one type every time about as many."""
+    random = np.random.default_rng(1)
+    return pa.table(
+        {
+            "kind": random.choice(list("ABCDE"), rows),
+            "user": random.integers(0, 2_000, rows),
+            "x": random.random(rows) * 100,
+            "at": np.sort(random.integers(0, 10 * rows, rows)),
+        }
+    )
+
+
+def _asked(given: Any, cause: str, rounds: int) -> Spread:
+    """Return the seconds of an answer, by the wall clock; without end if it names another cause."""
+    taken = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        found = fyke.why_not(given, MISTAKES[cause], seconds=ALLOWED, **OPTIONS)
+        taken.append(time.perf_counter() - begin if found.cause == cause else math.inf)
+    return Spread(taken)
+
+
+def main(*, quick: bool = False) -> bool:
+    """Run the benchmark; return whether every bar holds."""
+    rows, rounds = (200_000, 1) if quick else (1_000_000, 3)
+    few, table = events(2_000), events(rows)
+    for query in MISTAKES.values():
+        fyke.why_not(few, query, **OPTIONS)  # compiles
+    note = f"{rows:,} events"
+    lines = [Line(f"a table: {cause}", _asked(table, cause, rounds), BAR, "s", note) for cause in MISTAKES]
+    with session(2) as spark:
+        frame = as_dataframe(spark, table).cache()
+        frame.count()
+        lines += [
+            Line(f"a DataFrame: {cause}", _asked(frame, cause, rounds), BAR, "s", note)
+            for cause in ("condition", "missing_type")
+        ]
+    return show("why-not", lines)
