@@ -11,6 +11,7 @@ from rich.console import Console
 
 from bench import (
     automaton,
+    compiling,
     foundation,
     growth,
     lazy,
@@ -36,6 +37,7 @@ from bench.processes import run_apart, run_here
 
 BENCHMARKS: dict[str, Callable[..., bool]] = {
     "foundation": foundation.main,
+    "compiling": compiling.main,
     "automaton": automaton.main,
     "nfab": nfab.main,
     "sets": sets.main,
