@@ -13,7 +13,7 @@ from fyke.call.files import described
 from fyke.call.make_call import make_call
 from fyke.call.metrics import Metrics
 from fyke.call.options import check_options, checked_limits, checked_query, named_options
-from fyke.call.pattern import PatternCall
+from fyke.call.relational import RelationalCall
 from fyke.call.source import columns_of, spoken_columns, without_time
 from fyke.engine.output.enumerated import check_compressed, enumerate_batch
 from fyke.errors import InputError
@@ -270,7 +270,7 @@ def flush(events: Any, query: str | AnyQuery, *, checkpoint: str, **options: Any
     """
     checked = named_options(flush.__name__, query, options, "metrics")
     call = make_call(take_events(events), checked)
-    if not isinstance(call, PatternCall) or not call.streams:
+    if isinstance(call, RelationalCall) or not call.streams:
         raise InputError(
             f"flush takes the streaming DataFrame of a pattern, found {described(events)}",
             remedy="Give what the stream was made of: fyke.flush(events, query, ..., checkpoint='...').",

@@ -61,6 +61,7 @@ class RowOptions:
     limits: Limits
     metrics: Metrics | None
     threads: int = 1
+    watermark: str | None = None
 
 
 def check_options(
@@ -107,14 +108,15 @@ def check_options(
     if isinstance(asked, RowPatternQuery):
         given: dict[str, object] = {
             "time": time, "type": type, "tie_breaker": tie_breaker, "time_unit": time_unit,
-            "functions": functions, "statistics": statistics, "watermark": watermark, "touching": touching,
+            "functions": functions, "statistics": statistics, "touching": touching,
             "output": None if OUTPUTS[output].independent else output,
             "engine": None if engine == "auto" else engine,
             "complete_windows": complete_windows or None, "unique_order": unique_order or None,
             "timeouts": timeouts or None,
         }  # fmt: skip
         _refuse_for_rows(given)
-        return RowOptions(bind_row_parameters(asked, params), bounds, metrics, _checked_threads(threads))
+        bound = bind_row_parameters(asked, params)
+        return RowOptions(bound, bounds, metrics, _checked_threads(threads), watermark)
     known, arities = _checked_functions(functions)
     return Options(
         query=bind_parameters(asked, params),
@@ -139,11 +141,19 @@ def check_options(
     )
 
 
+_INSTEAD = {
+    "time": "ORDER BY says in which order rows come.",
+    "tie_breaker": "ORDER BY says in which order rows come.",
+    "timeouts": "A part that may not come in time is optional in the pattern, as in (A B?) WITHIN ..., and a "
+    "measure such as LAST(B.ts) is null where it did not come.",
+}
+
+
 def _refuse_for_rows(given: Mapping[str, object]) -> None:
     """Refuse options that have a meaning for queries over events only."""
     for name, value in given.items():
         if value is not None:
-            remedy = "ORDER BY says in which order rows come." if name in ("time", "tie_breaker") else ""
+            remedy = _INSTEAD.get(name, "")
             raise OptionError(
                 f"{name} has a meaning for queries over events, and this is a MATCH_RECOGNIZE clause",
                 remedy=f"Leave {name} out. {remedy}".rstrip(),

@@ -14,7 +14,7 @@ from fyke.call.known_queries import KnownQuery, known_query
 from fyke.call.options import Options
 from fyke.call.source import check_values, computed_with, covering_table, in_order, make_source, timed
 from fyke.call.timeouts import with_status, with_timeouts
-from fyke.call.warn_user import SlowStreamWarning, warn_of_nothing, warn_of_ties, warn_of_types, warn_user
+from fyke.call.warn_user import warn_of_idle_tasks, warn_of_nothing, warn_of_ties, warn_of_types
 from fyke.engine.counters import Counters
 from fyke.engine.cut import cut_table
 from fyke.engine.measure.clock import Clock
@@ -42,9 +42,7 @@ from fyke.spark.batch import match_frame
 from fyke.spark.slices import explain_tasks
 from fyke.spark.statistics import measure_frame
 from fyke.spark.stream.flush import flush_checkpoint
-from fyke.spark.stream.match import BUCKETS, match_stream
-
-_TASKS = "spark.sql.shuffle.partitions"
+from fyke.spark.stream.match import match_stream
 
 
 class PatternCall:
@@ -83,7 +81,7 @@ class PatternCall:
         if not self.source.on_spark:
             return self._match_table(plan)
         if self.streams:
-            self._warn_of_idle_tasks()
+            warn_of_idle_tasks(self.source.events)
             return match_stream(self.source.events, plan, self.options.watermark)
         observed = metrics.observe(plan) if metrics is not None else None
         return match_frame(self.source.events, plan, observed, chooses=self._tasks_choose(plan))
@@ -93,16 +91,6 @@ class PatternCall:
         auto = self.options.engine == "auto" and self.options.statistics is None
         batch = self.source.on_spark and not self.streams
         return auto and batch and plan.strategy is Strategy.ANY and not plan.result.over_matches
-
-    def _warn_of_idle_tasks(self) -> None:
-        """Warn if Spark would start many more tasks for each micro-batch than have anything to do."""
-        tasks = int(self.source.events.sparkSession.conf.get(_TASKS, "0"))
-        if tasks > 2 * BUCKETS:
-            warn_user(
-                f"Spark starts {tasks} tasks for each micro-batch, and at most {BUCKETS} have work to do. "
-                f"Before the stream first starts, write spark.conf.set({_TASKS!r}, {BUCKETS}).",
-                SlowStreamWarning,
-            )
 
     def flush(self, checkpoint: str) -> Any:
         """Return the matches that a stopped stream still holds open, as a batch DataFrame."""

@@ -11,10 +11,11 @@ from fyke.call.events import Given, Kind
 from fyke.call.files import described
 from fyke.call.options import RowOptions
 from fyke.call.source import check_values, columns_of
+from fyke.call.warn_user import warn_of_idle_tasks
 from fyke.engine.input.prepare import in_plain_types
 from fyke.engine.measure.clock import Clock
 from fyke.engine.row_patterns.run import match_rows
-from fyke.errors import InputError, OptionError, StreamError
+from fyke.errors import InputError, OptionError
 from fyke.language.ast import Expression, Reference, walk
 from fyke.logical.row_patterns.analyse import analyse_row_pattern
 from fyke.logical.row_patterns.analysed import AnalysedRowPattern
@@ -28,6 +29,7 @@ from fyke.spark.row_patterns import (
     match_row_frame,
     pushed_rows,
 )
+from fyke.spark.stream.row_patterns import flush_row_checkpoint, match_row_stream
 
 
 class RowPatternCall:
@@ -45,10 +47,16 @@ class RowPatternCall:
                 f"a MATCH_RECOGNIZE clause is about the rows of one table, found {described(given.events)}",
                 remedy="Give one table or DataFrame.",
             )
-        if given.kind is Kind.STREAM:
-            raise StreamError(
-                "MATCH_RECOGNIZE runs on tables and batch DataFrames; on streams it is not available yet",
-                remedy="Read the events as a batch, or write a query over events.",
+        self.streams = given.kind is Kind.STREAM
+        if options.watermark is not None and not self.streams:
+            raise OptionError(
+                "watermark says how late the rows of a stream may come, and these rows are no stream",
+                remedy="Leave it out.",
+            )
+        if options.metrics is not None and self.streams:
+            raise OptionError(
+                "metrics are of one run, and a stream goes on",
+                remedy="Ask fyke.progress(query) what a running query has counted.",
             )
         self.options, self.on_spark = options, given.on_spark
         columns = columns_of(given.events)
@@ -74,6 +82,9 @@ class RowPatternCall:
     def run(self) -> Any:
         """Return the result, a table or a DataFrame (lazy)."""
         metrics = self.options.metrics
+        if self.streams:
+            warn_of_idle_tasks(self.rows)
+            return match_row_stream(self.rows, self.plan, self.options.watermark)
         if self.on_spark:
             return match_row_frame(self.rows, self.plan, None if metrics is None else metrics.observe_rows())
         clock = Clock()
@@ -83,6 +94,10 @@ class RowPatternCall:
         if metrics is not None:
             metrics.set_counters(self.rows.num_rows, 0, counters, clock)
         return result
+
+    def flush(self, checkpoint: str) -> Any:
+        """Return the rows that a stopped stream still holds open, as a batch DataFrame."""
+        return flush_row_checkpoint(self.rows, self.plan, checkpoint)
 
     def _computed_with(self) -> set[str]:
         """Return the columns whose values something is computed with."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 import builtins
 import sys
 import warnings
+from typing import Any
 
 from fyke.engine.counters import Counters
 from fyke.plan.missing_types import told_missing
 from fyke.plan.plan import Plan
+from fyke.spark.stream.match import BUCKETS
+
+_TASKS = "spark.sql.shuffle.partitions"
 
 
 class RejectedRowsWarning(UserWarning):
@@ -68,3 +72,14 @@ def warn_of_nothing(rows: int) -> None:
     """Say at a prompt where to look if a query has no match; programs know what they do without one."""
     if rows == 0 and at_prompt():
         warn_user("no match; fyke.why_not, called with the same arguments, says why", NoMatchWarning)
+
+
+def warn_of_idle_tasks(frame: Any) -> None:
+    """Warn if Spark would start many more tasks for each micro-batch of a stream than have anything to do."""
+    tasks = int(frame.sparkSession.conf.get(_TASKS, "0") or 0)
+    if tasks > 2 * BUCKETS:
+        warn_user(
+            f"Spark starts {tasks} tasks for each micro-batch, and at most {BUCKETS} have work to do. "
+            f"Before the stream first starts, write spark.conf.set({_TASKS!r}, {BUCKETS}).",
+            SlowStreamWarning,
+        )

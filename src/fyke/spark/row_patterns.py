@@ -153,6 +153,18 @@ def prepared_rows(frame: DataFrame, pushed: PushedRows) -> DataFrame:
     return by_bytes(frame).select(*columns, *made, number)
 
 
+def computed_rows(frame: DataFrame, pushed: PushedRows) -> DataFrame:
+    """Return the rows with the columns that a stream sends: a column for each condition on one row, too."""
+    names = (*pushed.carried, *pushed.order_only)
+    known = pushed.plan.analysed.columns
+    made = [_computed(each, known).alias(each.name) for each in pushed.columns]
+    made += [
+        F.coalesce(F.expr(to_sql(each.expression, known)), F.lit(False)).alias(each.name)
+        for each in pushed.truths
+    ]
+    return by_bytes(frame).select(*(F.col(quote(name)) for name in names), *made)
+
+
 def _computed(each: RowColumn, known: Any) -> Column:
     kind = from_arrow_type(each.type, prefer_timestamp_ntz=True)
     return F.expr(to_sql(each.expression, known)).cast(kind)

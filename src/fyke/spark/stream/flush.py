@@ -25,19 +25,21 @@ from fyke.spark.stream.match import stored_schema
 from fyke.spark.worker_errors import carrying
 
 
-class _Stored:
+class StoredBucket:
     """The state of one bucket as it was read; nothing is written back."""
 
     def __init__(self, small: bytes, chunks: Mapping[int, bytes]) -> None:
         self._small, self._chunks = small, chunks
 
     def small(self) -> bytes | None:
+        """Return the part that every batch changes."""
         return self._small
 
     def set_small(self, data: bytes | None) -> None:
         """Write nothing."""
 
     def chunks(self) -> Mapping[int, bytes]:
+        """Return all chunks of rows."""
         return self._chunks
 
     def add_chunk(self, number: int, data: bytes) -> None:
@@ -61,7 +63,30 @@ def flush_checkpoint(frame: DataFrame, plan: Plan, checkpoint: str) -> DataFrame
             "the matches of aggregates over matches cannot be flushed: they are counted, not kept",
             remedy="Let the stream return the matches, flush these, and aggregate both.",
         )
-    spark = frame.sparkSession
+    schema = stored_schema(frame, plan)
+
+    def finish() -> Callable[[StoredBucket], pa.Table]:
+        states, builder = StoredStates(Engine(plan), schema), builder_of(plan)
+        return lambda stored: builder.rows(states.advance(states.load(stored), schema.empty_table(), None)[1])
+
+    return finished_buckets(frame.sparkSession, checkpoint, finish, builder_of(plan).schema)
+
+
+def finished_buckets(
+    spark: SparkSession,
+    checkpoint: str,
+    finish: Callable[[], Callable[[StoredBucket], pa.Table]],
+    result: pa.Schema,
+) -> DataFrame:
+    """Return the rows that the state of each bucket gives when nothing more comes.
+
+    ``finish`` makes, once a task, the function that ends a bucket.
+
+    Raises
+    ------
+    InputError
+        If there is no state at the checkpoint.
+    """
     arrange_workers(spark)
     small = _variable(spark, checkpoint, "small").select(F.col("key.*"), F.col("value.data").alias("small"))
     chunks = (
@@ -71,9 +96,8 @@ def flush_checkpoint(frame: DataFrame, plan: Plan, checkpoint: str) -> DataFrame
         .agg(F.collect_list("number").alias("numbers"), F.collect_list("data").alias("chunks"))
     )
     whole = small.join(chunks, "bucket", "left").select("small", "numbers", "chunks")
-    result = builder_of(plan).schema
     kinds = from_arrow_schema(result, prefer_timestamp_ntz=True)
-    return whole.mapInArrow(_finish(plan, stored_schema(frame, plan)), kinds)
+    return whole.mapInArrow(_ending(finish), kinds)
 
 
 def _variable(spark: SparkSession, checkpoint: str, name: str) -> DataFrame:
@@ -88,17 +112,17 @@ def _variable(spark: SparkSession, checkpoint: str, name: str) -> DataFrame:
         ) from None
 
 
-def _finish(plan: Plan, schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that ends each bucket."""
+def _ending(
+    finish: Callable[[], Callable[[StoredBucket], pa.Table]],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the function that ends the buckets of a task."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carrying():
-            states, builder = StoredStates(Engine(plan), schema), builder_of(plan)
+            end = finish()
             for batch in batches:
                 for row in batch.to_pylist():
                     chunks = dict(zip(row["numbers"] or [], row["chunks"] or [], strict=True))
-                    held = states.load(_Stored(row["small"], chunks))
-                    _, found = states.advance(held, schema.empty_table(), None)
-                    yield from builder.rows(found).to_batches()
+                    yield from end(StoredBucket(row["small"], chunks)).to_batches()
 
     return run

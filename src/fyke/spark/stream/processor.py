@@ -23,8 +23,10 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from fyke.engine.engine import Engine
+from fyke.engine.found import Found
 from fyke.engine.output.builders import builder_of
-from fyke.engine.stored_state import Held, StoredStates, memory_bytes, next_call
+from fyke.engine.state import State
+from fyke.engine.stored_state import StoredStates, memory_bytes, next_call
 from fyke.plan.plan import Plan
 from fyke.spark.stream.buckets import MESSAGE, from_bytes, to_bytes
 from fyke.spark.stream.checks import MICROSECONDS, check_same_query, described, is_late, watermark_of
@@ -38,8 +40,8 @@ COUNTS = (
 )  # fmt: skip
 _REMEMBERED, _MOST_BYTES = 64, 1 << 26
 
-_states: dict[str, tuple[StoredStates, Any]] = {}  # by operator: workers are used again, batch after batch
-_held: OrderedDict[tuple[str, int], Held] = OrderedDict()
+_states: dict[str, tuple[Any, Any]] = {}  # by operator: workers are used again, batch after batch
+_held: OrderedDict[tuple[str, int], Any] = OrderedDict()
 
 
 class SparkStore:
@@ -76,15 +78,15 @@ class SparkStore:
         self._chunks.removeKey((number,))
 
 
-class MatchProcessor(StatefulProcessor):
-    """Matches the rows of buckets; one for each task.
+class BucketProcessor(StatefulProcessor):
+    """Reads the rows of buckets; one for each task.
 
-    ``operator`` names the operator, the same for all its tasks; ``schema`` is that of the rows.
+    ``operator`` names the operator, the same for all its tasks; ``schema`` is that of the rows, ``time`` the
+    column that the watermark is of, and ``about`` says what the state is of.
     """
 
-    def __init__(self, plan: Plan, schema: pa.Schema, operator: str) -> None:
-        self.plan, self.schema, self.operator = plan, schema, operator
-        self.described = described(plan, schema)
+    def __init__(self, schema: pa.Schema, operator: str, time: str, about: str) -> None:
+        self.schema, self.operator, self.time, self.described = schema, operator, time, about
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Take up the store of a task."""
@@ -92,12 +94,24 @@ class MatchProcessor(StatefulProcessor):
         self.store = SparkStore(handle)
         self.about = handle.getValueState("about", "query string")
         if self.operator not in _states:
-            _states[self.operator] = (StoredStates(Engine(self.plan), self.schema), builder_of(self.plan))
+            _states[self.operator] = self.made()
         self.states, self.builder = _states[self.operator]
-        self.totals = None
-        if self.plan.result.over_matches:
-            stored = handle.getMapState("totals", "key binary", "data binary")
-            self.totals = RunningTotals(stored, self.builder)
+
+    def made(self) -> tuple[Any, Any]:
+        """Return what reads and writes states, and what makes rows; workers keep both."""
+        raise NotImplementedError
+
+    def next_call(self, after: Any) -> int | None:
+        """Return the least watermark at which a state has something to do."""
+        raise NotImplementedError
+
+    def told(self, found: Any) -> pa.Table:
+        """Return the rows of the result."""
+        raise NotImplementedError
+
+    def alive(self, state: Any) -> dict[str, int]:
+        """Return what is counted of partial matches."""
+        raise NotImplementedError
 
     def handleInputRows(
         self, key: Any, rows: Iterable[pd.DataFrame], timerValues: TimerValues
@@ -123,7 +137,7 @@ class MatchProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Call the engine with the rows of a bucket, and write down what changes."""
         watermark = watermark_of(timer_values)
-        late = is_late(rows, self.plan.schema.end, watermark)
+        late = is_late(rows, self.time, watermark)
         rows = rows.filter(pa.array(~late)) if late.any() else rows
         with check_same_query(self.about, self.described):
             held = self.states.load(self.store, _held.get((self.operator, bucket)))
@@ -133,14 +147,14 @@ class MatchProcessor(StatefulProcessor):
             yield call_row(b"", late=int(late.sum()))
             return
         after, found = self.states.advance(held, rows, watermark)
-        self._set_timer(next_call(self.states.engine, after), fired)
+        self._set_timer(self.next_call(after), fired)
         if held.token == b"":
             self.about.update((self.described,))
         held, written = self.states.save(self.store, held, after)
         if held.token == b"":
             self.about.clear()
         self._remember(bucket, held)
-        table = self.builder.rows(found) if self.totals is None else self.totals.add(found)
+        table = self.told(found)
         yield call_row(
             to_bytes(table) if table.num_rows else b"",
             calls=1,
@@ -148,8 +162,7 @@ class MatchProcessor(StatefulProcessor):
             event_bytes=rows.nbytes,
             late=int(late.sum()),
             matches=found.counters.matches,
-            live_runs=self.states.engine.searcher.live_runs(held.state.memory),
-            run_bytes=memory_bytes(self.states.engine, held.state),
+            **self.alive(held.state),
             state_rows=held.state.rows.num_rows,
             state_bytes=held.state.rows.nbytes,
             written_bytes=written,
@@ -165,7 +178,7 @@ class MatchProcessor(StatefulProcessor):
             self.handle.registerTimer(timer)
         self.store.timer = timer
 
-    def _remember(self, bucket: int, held: Held) -> None:
+    def _remember(self, bucket: int, held: Any) -> None:
         """Keep a state for the next batch: reading it from the store costs more the more it holds."""
         key = (self.operator, bucket)
         _held.pop(key, None)
@@ -173,6 +186,40 @@ class MatchProcessor(StatefulProcessor):
             _held[key] = held
         while len(_held) > _REMEMBERED:
             _held.popitem(last=False)
+
+
+class MatchProcessor(BucketProcessor):
+    """Matches a pattern."""
+
+    def __init__(self, plan: Plan, schema: pa.Schema, operator: str) -> None:
+        super().__init__(schema, operator, plan.schema.end, described(plan, schema))
+        self.plan = plan
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Take up the store of a task."""
+        super().init(handle)
+        self.totals = None
+        if self.plan.result.over_matches:
+            stored = handle.getMapState("totals", "key binary", "data binary")
+            self.totals = RunningTotals(stored, self.builder)
+
+    def made(self) -> tuple[StoredStates, Any]:
+        """Return what reads and writes the states of the pattern, and makes rows of its matches."""
+        return StoredStates(Engine(self.plan), self.schema), builder_of(self.plan)
+
+    def next_call(self, after: State) -> int | None:
+        """Return when an event that waits is read, or a match may be certain."""
+        return next_call(self.states.engine, after)
+
+    def told(self, found: Found) -> pa.Table:
+        """Return the rows of matches, or the running totals that have changed."""
+        return self.builder.rows(found) if self.totals is None else self.totals.add(found)
+
+    def alive(self, state: State) -> dict[str, int]:
+        """Return how many runs there are, and what they take."""
+        engine = self.states.engine
+        runs = engine.searcher.live_runs(state.memory)
+        return {"live_runs": runs, "run_bytes": memory_bytes(engine, state)}
 
 
 def call_row(message: bytes, **counts: int) -> pd.DataFrame:
