@@ -76,7 +76,7 @@ def test_the_first_call_says_that_it_compiles_and_the_second_finds_it(tmp_path: 
     said = use(tmp_path)
     assert said.splitlines() == [
         "Fyke compiles its kernels for this machine, which takes some seconds and is kept for the next time. "
-        "fyke.warm_up() compiles all of them ahead."
+        "Queries of other kinds may need more of them; fyke.warm_up() compiles all of them ahead."
     ]
     (file,) = kernels(tmp_path)
     written = file.stat().st_mtime_ns

@@ -33,7 +33,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _WAIT = (
     "Fyke compiles its kernels for this machine, which takes some seconds and is kept for the next time. "
-    "fyke.warm_up() compiles all of them ahead."
+    "Queries of other kinds may need more of them; fyke.warm_up() compiles all of them ahead."
 )
 _KERNELS = __name__.rpartition(".")[0]  # the package of all kernels
 
