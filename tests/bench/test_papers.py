@@ -34,7 +34,7 @@ def test_lines_of_the_shape_agree_and_others_say_why() -> None:
     assert row(merging(1.5, 2.0))[2:] == [
         "1.50 to 2.00 x (2 lines such as merging, p1, W 500: search)", "at least 1.30", "agrees", "",
     ]  # fmt: skip
-    assert row(merging(1.5, 0.9))[4:] == ["1 of 2", "not looked into yet"]
+    assert row(merging(1.5, 0.9))[4:] == ["1 of 2", EXPERIMENTS[7].why]
     assert row(merging(0.9))[4] == "differs"
 
 
