@@ -20,6 +20,7 @@ from fyke.engine.input.prepare import derived_types
 from fyke.engine.state_bytes import open_state
 from fyke.errors import FykeError
 from fyke.language import row_pattern_text
+from fyke.language.sql_statement import read_statement, unreadable_table
 from fyke.logical.analyse import analyse
 from fyke.logical.schema import make_schema
 from fyke.plan.plan import make_plan
@@ -57,6 +58,18 @@ def _on_a_stream(query: str) -> Callable[[], object]:
     return lambda: check_plan(make_plan(analyse(fyke.parse(query), schema), derived_types))
 
 
+def _unreadable(text: str) -> Callable[[], object]:
+    """Return what fails if a session does not have the table of a statement."""
+
+    def fail() -> None:
+        statement = read_statement(text)
+        assert statement is not None
+        said = "[TABLE_OR_VIEW_NOT_FOUND] The table or view `tikcs` cannot be found."
+        raise unreadable_table(statement, statement.clauses[0], said)
+
+    return fail
+
+
 EXAMPLES: dict[str, Callable[[], object]] = {
     "QuerySyntaxError": ask("PATTERN SEQ(A a, B b WITHIN 10"),
     "UnknownTypeError": ask("PATTERN SEQ(A a, C c)", {"A": EVENTS, "B": EVENTS}, type=None),
@@ -88,6 +101,9 @@ EXAMPLES: dict[str, Callable[[], object]] = {
     ),
     "RowOrderError": lambda: check_row_order(
         row_pattern_text.parse("MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS x > PREV(x))")
+    ),
+    "TableError": _unreadable(
+        "SELECT * FROM tikcs MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS x > 1)"
     ),
     "SkipError": lambda: fyke.reference.match(
         EVENTS, "MATCH_RECOGNIZE (ORDER BY at AFTER MATCH SKIP TO FIRST A PATTERN (A A) DEFINE A AS x > 0)"

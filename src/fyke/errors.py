@@ -229,6 +229,10 @@ class RowOrderError(QueryError):
     """A row pattern without ORDER BY on rows that are in no order."""
 
 
+class TableError(QueryError):
+    """A table in front of a MATCH_RECOGNIZE clause that Spark cannot read."""
+
+
 class OutputNameError(QueryError):
     """Two columns of the result would have one name."""
 

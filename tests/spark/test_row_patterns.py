@@ -197,7 +197,7 @@ def test_one_exchange_one_sort_and_only_needed_columns(ticks: DataFrame) -> None
     assert plan[-1].endswith("ReadSchema: struct<symbol:string,day:bigint,price:double,volume:bigint>")
     # The symbol, the price and the bit of volume < 5: not the day, nor the volume.
     sent = next(node for node in plan if node.startswith("MapInArrow"))
-    assert re.search(r"run\(c0#\w+, c1#\w+, c2#\w+\)", sent), sent
+    assert re.search(r"match_recognize\(c0#\w+, c1#\w+, c2#\w+\)", sent), sent
 
 
 def test_conditions_on_one_row_are_bits_of_one_column(ticks: DataFrame) -> None:
@@ -211,7 +211,7 @@ def test_conditions_on_one_row_are_bits_of_one_column(ticks: DataFrame) -> None:
     plan = nodes(found)
     assert next(node for node in plan if node.startswith("Exchange")).startswith("Exchange SinglePartition")
     sent = next(node for node in plan if node.startswith("MapInArrow"))
-    assert re.search(r"run\(c0#\w+\)", sent), sent
+    assert re.search(r"match_recognize\(c0#\w+\)", sent), sent
     assert_same(
         found.toArrow(), fyke.match(TICKS, clause.replace("regexp_like(note, '[05]$')", "note RLIKE '[05]$'"))
     )

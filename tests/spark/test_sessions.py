@@ -25,6 +25,10 @@ QUERIES = [
     "PATTERN SEQ(A a, ANY b) RETURN a.t, b.t",
 ]
 OPTIONS = {"time": "t", "type": "kind"}
+CLAUSE = (
+    "MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES LAST(t) AS last "
+    'PATTERN (a b+) DEFINE b AS "x.y" < PREV("x.y"))'
+)
 def rows(table):
     return sorted(map(repr, table.to_pylist()))
 """
@@ -88,6 +92,16 @@ def test_spark_connect() -> None:
             expected = fyke.match(events, query, time_unit="s", **OPTIONS)
             found = fyke.match(frame, query, time_unit="s", **OPTIONS)
             assert rows(found.toArrow()) == rows(expected), query
+        found, on_table = fyke.match(frame, CLAUSE, metrics=metrics), fyke.Metrics()
+        assert rows(found.toArrow()) == rows(fyke.match(events, CLAUSE, metrics=on_table))
+        for name, value in on_table.get().items():
+            assert name.startswith("seconds_") or metrics.get()[name] == value, name
+        joined = "SELECT a.k, a.last FROM stored " + CLAUSE + " AS a, stored s WHERE s.t = a.last AND a.k = 1"
+        assert fyke.sql(spark, joined).collect() == [(1, 5)]
+        try:
+            raise AssertionError(fyke.sql(spark, joined, metrics=metrics))
+        except fyke.errors.OptionError as error:
+            assert "the session is of Spark Connect" in str(error)
         limited = fyke.match(frame, QUERIES[0], limits=fyke.Limits(buffer_bytes=1), **OPTIONS)
         try:
             raise AssertionError(limited.collect())

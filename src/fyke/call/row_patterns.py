@@ -23,6 +23,7 @@ from fyke.plan.row_patterns.explain import explain_row_plan
 from fyke.plan.row_patterns.plan import RowPlan, make_row_plan
 from fyke.plan.statistics import Statistics
 from fyke.spark.row_patterns import (
+    FUNCTION,
     check_row_functions,
     check_row_order,
     infer_row_type,
@@ -79,14 +80,15 @@ class RowPatternCall:
         check_row_functions(analysed)
         return analysed
 
-    def run(self) -> Any:
-        """Return the result, a table or a DataFrame (lazy)."""
+    def run(self, name: str = FUNCTION) -> Any:
+        """Return the result, a table or a DataFrame (lazy), where ``name`` stands in Spark's plan."""
         metrics = self.options.metrics
         if self.streams:
             warn_of_idle_tasks(self.rows)
             return match_row_stream(self.rows, self.plan, self.options.watermark)
         if self.on_spark:
-            return match_row_frame(self.rows, self.plan, None if metrics is None else metrics.observe_rows())
+            observed = None if metrics is None else metrics.observe_rows()
+            return match_row_frame(self.rows, self.plan, observed, name)
         clock = Clock()
         check_values(self.rows, self._computed_with())
         clock.lap("prepare")

@@ -12,9 +12,10 @@ from fyke.call.events import take_events
 from fyke.call.make_call import make_call
 from fyke.call.options import check_options
 from fyke.call.program import Program, named_streams
+from fyke.call.statement import run_statement, stated
 from fyke.errors import InputError, OptionError, listed, near_misses
 from fyke.language.query import Query
-from fyke.language.text import parse_program
+from fyke.language.text import is_clause, parse_program
 from fyke.limits import Limits
 from fyke.spark.sql_function import make_view, register_function, table_of_view
 
@@ -101,35 +102,68 @@ def _typed(given: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:
     return given
 
 
-def sql(spark: Any, text: str, *, time: str | Sequence[str], **options: Any) -> Any:
-    """Run queries of Fyke over the views of a session, and make views of their results.
+def sql(spark: Any, text: str, *, time: str | Sequence[str] | None = None, **options: Any) -> Any:
+    """Run a statement of Spark SQL with MATCH_RECOGNIZE clauses, or queries of Fyke, over views of a session.
+
+    In a statement clauses stand behind tables, views or subqueries, any number of them, joined or nested.
+    Fyke runs the clauses, and Spark all the rest.  Filters on the partition columns of a clause hold for the
+    rows that it reads, so that other partitions are not read; not so on Connect, where nobody sees plans.
+    A parameter ``:name`` may stand in a clause or outside.  Nothing stays registered in the session.
+
+    >>> fyke.sql(spark, "SELECT * FROM ticks MATCH_RECOGNIZE (...) AS m JOIN ...")  # doctest: +SKIP
 
     Parameters
     ----------
     spark
         The session.
     text
-        One query, or a program of labelled ones, separated by ``;``.  Events named in a query are views or
-        tables of that name, or the results of other queries, by their labels.
+        A statement with clauses; or one query over events, or a program of labelled ones, separated by ``;``.
+        Events named in a query are views or tables of that name, or the results of other queries, by their
+        labels.
     time, options
-        Those of :func:`match`, for all queries.  With ``events="view"`` all events are in one view or table,
-        and ``type`` is the column of their type.
+        Those of :func:`match`, for all queries or clauses; a statement needs no ``time``.  With
+        ``events="view"`` all events of queries, or the rows of a clause that stands alone, are in one view
+        or table, and ``type`` is the column of their type.
 
     Returns
     -------
-    The DataFrame of one query; of a program, the DataFrames by label.  Labelled results are temporary views
-    from then on, so that ``spark.sql`` reads them.
+    The DataFrame of a statement or of one query; of a program, the DataFrames by label.  Labelled results are
+    temporary views from then on, so that ``spark.sql`` reads them.
 
     Raises
     ------
     InputError
         If there is no view for an event that a query names.
+    QueryError
+        If something is wrong with a query or a clause, with its place in the text.
     """
+    options = {**options, "time": time}
+    source = options.pop("events", None)
+    statement = stated(text, options)
+    if statement is not None:
+        if source is not None:
+            raise OptionError("events has no meaning for a statement: it names its tables itself")
+        return run_statement(spark, statement, options)
+    if is_clause(text):
+        return _clause(spark, text, source, options)
+    return _program(spark, text, source, options)
+
+
+def _clause(spark: Any, text: str, source: str | None, options: dict[str, Any]) -> Any:
+    """Return the result of a clause that stands alone."""
+    if source is None:
+        raise OptionError(
+            "the clause does not say which rows it is about",
+            remedy="Write SELECT * FROM view MATCH_RECOGNIZE (...), or give events='view'.",
+        )
+    return make_call(take_events(_view(spark, source)), check_options(text, **options)).run()
+
+
+def _program(spark: Any, text: str, source: str | None, options: dict[str, Any]) -> Any:
     limits = options.get("limits")
     queries = parse_program(text, limits if isinstance(limits, Limits) else Limits())
     if not queries:
         raise OptionError("there is no query in the text")
-    source = options.pop("events", None)
     single = len(queries) == 1 and queries[0].label is None
     labels = {query.label for query in queries}
     if source is not None:
@@ -143,9 +177,9 @@ def sql(spark: Any, text: str, *, time: str | Sequence[str], **options: Any) -> 
         named = dict.fromkeys(name for query in queries for name, _ in named_streams(query))
         events = {name: _view(spark, name) for name in named if name not in labels}
     if single:
-        checked = check_options(queries[0], time=time, **options)
+        checked = check_options(queries[0], **options)
         return make_call(take_events(events), checked).run()
-    results = Program(queries).run(events, time=time, **options)
+    results = Program(queries).run(events, **options)
     for label, frame in results.items():
         make_view(frame, label)
     return results

@@ -47,6 +47,11 @@ def parse(text: str, limits: Limits = _DEFAULTS) -> AnyQuery | RowPatternQuery:
     return (_kept if len(text) <= _LONGEST_KEPT else _parse)(text, limits)
 
 
+def is_clause(text: str) -> bool:
+    """Say whether a text is a MATCH_RECOGNIZE clause that stands alone."""
+    return _CLAUSE.match(_without_comments(text)) is not None
+
+
 def parse_event_query(text: str, limits: Limits = _DEFAULTS) -> AnyQuery:
     """Return the query over events that ``text`` states, as :func:`parse` does; a clause is refused."""
     query = parse(text, limits)

@@ -31,6 +31,7 @@ from fyke.spark.prepare import by_bytes, infer_type
 from fyke.spark.session import arrange_workers
 from fyke.spark.worker_errors import carrying
 
+FUNCTION = "match_recognize"
 _CHUNK_ROWS = 1 << 19
 _RESULT_ROWS = 1 << 14
 _NUMBER = f"{OWN}number"
@@ -39,20 +40,23 @@ _NO_SUMS = Sums((), ())
 _Function = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def match_row_frame(frame: DataFrame, plan: RowPlan, observed: ObservedRows | None = None) -> DataFrame:
+def match_row_frame(
+    frame: DataFrame, plan: RowPlan, observed: ObservedRows | None = None, name: str = FUNCTION
+) -> DataFrame:
     """Return the result of a clause on a DataFrame; nothing runs until Spark is asked for rows.
 
-    The first action on the result fills ``observed``, if it is given.
+    The first action on the result fills ``observed``, if it is given.  In Spark's plans the function that
+    searches has a ``name``.
     """
     arrange_workers(frame.sparkSession)
     pushed = pushed_rows(frame, plan)
     schema = from_arrow_schema(plan.analysed.schema, prefer_timestamp_ntz=True)
     if observed is None:
         rows = arranged_rows(together_rows(prepared_rows(frame, pushed), pushed), pushed)
-        return rows.mapInArrow(row_matcher(pushed), schema)
+        return rows.mapInArrow(row_matcher(pushed, name), schema)
     rows = together_rows(prepared_rows(observed.input(frame), pushed), pushed)
     rows = arranged_rows(observed.moved(rows), pushed)
-    told = rows.mapInArrow(row_matcher(pushed, metrics=True), with_metrics(schema, observed.sums))
+    told = rows.mapInArrow(row_matcher(pushed, name, metrics=True), with_metrics(schema, observed.sums))
     return observed.matches(told)
 
 
@@ -201,7 +205,7 @@ def _order(item: OrderItem) -> Column:
 # --- what workers do ------------------------------------------------------------------------------
 
 
-def row_matcher(pushed: PushedRows, *, metrics: bool = False) -> _Function:
+def row_matcher(pushed: PushedRows, name: str = FUNCTION, *, metrics: bool = False) -> _Function:
     """Return the function that workers run over the sorted rows of a Spark partition.
 
     With ``metrics`` its rows have one more column, and a last row holds the counts.
@@ -216,6 +220,7 @@ def row_matcher(pushed: PushedRows, *, metrics: bool = False) -> _Function:
                 schema = pushed.plan.analysed.schema
                 yield from counts_of_task(schema, walk.counters, walk.clock, _NO_SUMS)
 
+    run.__name__ = name
     return run
 
 
