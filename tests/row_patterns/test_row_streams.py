@@ -12,6 +12,7 @@ from fyke import errors
 from fyke.engine.row_patterns.advance import RowEngine, next_row_call
 from fyke.engine.row_patterns.row_state import decode_row_state, merge_row_states, split_row_state
 from fyke.errors import StateError, StreamError
+from fyke.plan.row_patterns.explain_stream import explain_row_stream
 from tests.row_patterns.golden_cases import RowCase, load_row_cases
 from tests.row_patterns.row_streams import (
     RowStream,
@@ -224,6 +225,38 @@ def test_changed_chunks_are_refused() -> None:
     stream.store.stored[number] = b"x" + stream.store.stored[number][1:]
     with pytest.raises(StateError, match="is missing or changed"):
         stream.advance(rows_at(1, "B"), 1)
+
+
+def test_partitions_that_nothing_happens_to_cost_nothing() -> None:
+    clause = clause_of("A B+", define="A AS v <> 'x' AND coalesce(PREV(v), 'A') <> 'x', B AS v = PREV(v)")
+    clause = clause.replace("ORDER BY", "PARTITION BY v ORDER BY").replace("(A B+)", "(A B+) WITHIN 1000")
+    plan = row_plan(clause, SCHEMA)
+    engine = RowEngine(plan)
+    many = pa.table({"i": range(200), "v": [f"v{k % 50}" for k in range(200)]}, schema=SCHEMA)
+    state, first = engine.advance(engine.start(SCHEMA), many, 300)
+    state, second = engine.advance(state, rows_at(301, "v7"), 301)
+    assert second.counters.bindings_tried < first.counters.bindings_tried / 20
+    _, third = engine.advance(state, SCHEMA.empty_table(), 302)
+    assert third.counters.bindings_tried == 0
+
+
+@pytest.mark.parametrize(
+    "clause, expected",
+    [
+        (clause_of("A B"), ["a match when the watermark reaches its last row", "at most 2 rows"]),
+        (
+            clause_of("A B+", behind="WITHIN 5", define="B AS v > PREV(v, 2)"),
+            [
+                "that ends what it prefers, or when the watermark has passed its window",
+                "the last 2 rows, for ever",
+            ],
+        ),
+        (clause_of("A B $", define="A AS NEXT(v) = 'B'"), ["that NEXT looks at", "$ is certain when"]),
+    ],
+)
+def test_an_explanation_says_when_a_match_is_certain(clause: str, expected: list[str]) -> None:
+    told = "\n".join(explain_row_stream(row_plan(clause, SCHEMA)))
+    assert all(each in told for each in expected), told
 
 
 def test_a_state_says_when_the_watermark_has_something_to_do() -> None:

@@ -81,8 +81,8 @@ def run(spark: SparkSession, root: Path, names: list[str], parts: int) -> None:
         expected = fyke.match(events, clause)
         found = pa.concat_tables([written.cast(rest.schema), rest]).cast(expected.schema)
         assert as_sorted(found) == as_sorted(expected), name
-        assert expected.num_rows > 5, name
-        assert written.num_rows > expected.num_rows / 2, name
+        assert expected.num_rows > 3, name
+        assert written.num_rows >= expected.num_rows / 2, name
         seen = counts(query)
         assert (seen["late"], seen["events"]) == (0, events.num_rows), name
 
@@ -142,7 +142,7 @@ def test_a_changed_clause_is_refused(spark: SparkSession, tmp_path: Path) -> Non
     live.add(moments(30, kinds="B"))
     changed = fyke.match(live.events(), pairs("A B B"), watermark="1 second")
     with pytest.raises(StreamingQueryException, match=r"(?s)belongs to another query.*-.*A B\).*\+.*A B B\)"):
-        live.start(changed, "out", once=True).awaitTermination()
+        finished(lambda: live.start(changed, "out", once=True))
     same = fyke.match(live.events(), pairs("A  B") + " -- the same", watermark="1 second")
     finished(lambda: live.start(same, "out", once=True))
     rest = fyke.flush(live.events(), pairs("A B"), checkpoint=str(tmp_path / "out.checkpoint"))
@@ -153,20 +153,16 @@ def test_a_changed_clause_is_refused(spark: SparkSession, tmp_path: Path) -> Non
 def test_late_rows_and_rows_without_a_time_are_counted(spark: SparkSession, tmp_path: Path) -> None:
     first = moments(100, kinds="A")
     live = Live(spark, tmp_path, first.schema)
-    live.add(first)
     frame = fyke.match(live.events(), pairs("A B"), watermark="5 seconds")
-    query = live.start(frame, "out")
-    settle(query)
     untimed = pa.table(
         {"ts": pa.nulls(1, first.schema.field("ts").type), "kind": ["B"], "k": pa.array([1], pa.int32())}
     )
-    live.add(pa.concat_tables([moments(10, 101, kinds="BB"), untimed]))
-    settle(query)
-    live.add(moments(200, kinds="X"))
-    settle(query)
-    seen = fyke.progress(query)
-    query.stop()
-    assert (seen["late"], seen["rejected"], seen["matches"]) == (1, 1, 1)
+    seen = dict.fromkeys(("late", "rejected", "matches"), 0)
+    for rows in (first, pa.concat_tables([moments(10, 101, kinds="BB"), untimed]), moments(200, kinds="X")):
+        live.add(rows)
+        told = fyke.progress(finished(lambda: live.start(frame, "out", once=True)))
+        seen = {name: count + told[name] for name, count in seen.items()}
+    assert seen == {"late": 1, "rejected": 1, "matches": 1}
     assert live.written(frame, "out").to_pylist() == [{"k": 1, "n": 2}]
 
 

@@ -20,6 +20,7 @@ from fyke.language.ast import Expression, Reference, walk
 from fyke.logical.row_patterns.analyse import analyse_row_pattern
 from fyke.logical.row_patterns.analysed import AnalysedRowPattern
 from fyke.plan.row_patterns.explain import explain_row_plan
+from fyke.plan.row_patterns.explain_stream import explain_row_stream
 from fyke.plan.row_patterns.plan import RowPlan, make_row_plan
 from fyke.plan.statistics import Statistics
 from fyke.spark.row_patterns import (
@@ -30,7 +31,7 @@ from fyke.spark.row_patterns import (
     match_row_frame,
     pushed_rows,
 )
-from fyke.spark.stream.row_patterns import flush_row_checkpoint, match_row_stream
+from fyke.spark.stream.row_patterns import check_row_stream, flush_row_checkpoint, match_row_stream
 
 
 class RowPatternCall:
@@ -114,7 +115,11 @@ class RowPatternCall:
 
     def explain(self) -> str:
         """Say in words what the clause means and how it would be run."""
-        return explain_row_plan(self.plan, pushed_rows(self.rows, self.plan) if self.on_spark else None)
+        told = explain_row_plan(self.plan, pushed_rows(self.rows, self.plan) if self.on_spark else None)
+        if not self.streams:
+            return told
+        check_row_stream(self.plan)
+        return "\n".join([told, *explain_row_stream(self.plan)])
 
     def measure(self) -> Statistics:
         """Refuse: nothing is planned that statistics could steer."""

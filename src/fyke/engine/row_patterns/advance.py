@@ -21,7 +21,7 @@ from fyke.engine.limits import LimitReached
 from fyke.engine.meter import Meter
 from fyke.engine.row_patterns.matches import RowMatches
 from fyke.engine.row_patterns.open_search import OpenRows, OpenSearch, with_unknown_rows
-from fyke.engine.row_patterns.order import integers, order_rows
+from fyke.engine.row_patterns.order import integers, order_rows, row_partition_codes
 from fyke.engine.row_patterns.output import Group, matched_rows, result_rows
 from fyke.engine.row_patterns.row_state import RowState, empty_row_state, joined, unread
 from fyke.engine.row_patterns.run import distinct, exceeded_by, skips_nowhere
@@ -29,7 +29,7 @@ from fyke.engine.row_patterns.search import SkipsNowhere
 from fyke.plan.row_patterns.plan import RowPlan
 from fyke.plan.row_patterns.streaming import check_streamable, open_plan, reach_of
 
-_NEVER = 2**63 - 1
+_NEVER, _LEAST = 2**63 - 1, -(2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,21 @@ class RowEngine:
         fresh, late = self._timely(state, batch)
         now = None if watermark is None else max(watermark, _or_least(state.watermark))
         whole = replace(joined([state, fresh]), watermark=now)
-        ready = whole.read | (integers(_array(whole.rows, self.time)) <= (_NEVER if now is None else now))
-        read = _Read(self, replace(whole, read=ready), now)
+        times = integers(_array(whole.rows, self.time))
+        ready = whole.read | (times <= (_NEVER if now is None else now))
+        wakes = ready & ~whole.done & (~whole.read | self._is_over(times, now))
+        read = _Read(self, replace(whole, read=ready), wakes)
         rows, counters = read.result()
         after = self.start(whole.rows.schema) if now is None else read.kept()
         new = int(ready.sum() - whole.read.sum())
         return after, RowsFound(rows, replace(counters, events_read=new), late)
+
+    def _is_over(self, times: Array, watermark: int | None) -> Array:
+        """Say of which rows the watermark has passed the window."""
+        window = self.plan.analysed.window
+        if watermark is None or window is None:
+            return np.full(len(times), watermark is None)
+        return np.asarray(times <= max(watermark - window, _LEAST))
 
     def _timely(self, state: RowState, batch: pa.Table) -> tuple[RowState, int]:
         """Return the rows of a batch that are not late, unread, and how many are."""
@@ -102,11 +111,22 @@ class RowEngine:
 
 
 class _Read:
-    """The rows of a state that are read, in order, and what is found in them."""
+    """The rows of a state that are read, in order, and what is found in them.
 
-    def __init__(self, engine: RowEngine, state: RowState, watermark: int | None) -> None:
+    They are those of partitions with a row that ``wakes`` it; in others nothing is decided now.
+    """
+
+    def __init__(self, engine: RowEngine, state: RowState, wakes: Array) -> None:
         self.engine, self.state = engine, state
-        analysed, places = engine.plan.analysed, np.flatnonzero(state.read)
+        analysed, watermark = engine.plan.analysed, state.watermark
+        places = np.flatnonzero(state.read)
+        if not wakes.any():
+            places = places[:0]
+        elif analysed.partition and not wakes[places].all():
+            codes, count = row_partition_codes(state.rows.take(pa.array(places)), analysed.partition)
+            awake = np.zeros(count, bool)
+            awake[codes[wakes[places]]] = True
+            places = places[awake[codes]]
         table = state.rows.take(pa.array(places))
         ordered = order_rows(table, analysed.partition, analysed.order)
         self.at = np.arange(len(places))  # where each row of the order is, with unknown rows between them
@@ -221,4 +241,4 @@ def _array(rows: pa.Table, name: str) -> pa.Array:
 
 
 def _or_least(watermark: int | None) -> int:
-    return -_NEVER - 1 if watermark is None else watermark
+    return _LEAST if watermark is None else watermark
