@@ -18,6 +18,7 @@ from fyke.engine.kernels.row_patterns.skips import next_start, within_window
 from fyke.engine.kernels.rows import copy_row
 
 GOES_ON, MATCHED, FAILED = -1, -2, -3
+NO_MOVE = -9  # in place of a state
 
 
 @entry
@@ -49,39 +50,62 @@ def search_from(w: HistoryArena, begin, end, start):
     if cursor[R.AT_DEPTH] < 0:
         begin_way(w, w.settings[R.SET_STATES] + (0 if start == begin else 1))
     while True:
-        depth = cursor[R.AT_DEPTH]
-        if w.work[L.WORK_DONE] > w.work[L.WORK_PAUSE]:
-            return L.PAUSE
-        if depth + 2 >= len(w.chosen):
-            return R.NEED_DEPTH
-        if cursor[R.AT_MATCHES] == len(w.begins):
-            return R.NEED_MATCHES
-        if cursor[R.AT_STATES] + 2 * depth + 2 > len(w.states):
-            return R.NEED_STATES
+        lack = what_lacks(w)
+        if lack != L.DONE:
+            return lack
         outcome = try_move(w, begin, end, start, limit)
         if outcome >= 0 and w.settings[R.SET_EVERY]:
             write_way(w, start, outcome)
         elif outcome >= 0:
-            status = next_start(w, start, outcome)
-            give_back_all(w, start)
-            cursor[R.AT_DEPTH] = -1
-            return status
+            return leave_start(w, start, outcome)
         elif outcome == FAILED:
-            if depth == 0:
-                cursor[R.AT_DEPTH] = -1
-                cursor[R.AT_ROW] = start + 1
-                return L.DONE
-            state = w.chosen[depth]
-            if w.cursor[R.AT_BACK] > R.PATIENCE and w.next_moves[depth] & FOUND == 0:
-                note_failure(w, start, start + depth, state)
-            kept = w.next_moves[depth] & FOUND
-            give_back(w, start + depth - 1, state)
-            cursor[R.AT_DEPTH] -= 1
-            w.next_moves[depth - 1] |= kept
-            cursor[R.AT_BACK] += 1
+            if cursor[R.AT_DEPTH] == 0:
+                return leave_start(w, start, FAILED)
+            go_back(w, start)
 
 
 FOUND = 1 << 40  # a bit of a place among moves: a match was found behind it
+
+
+@jit
+def what_lacks(w: HistoryArena):
+    """Return what the next move of the current way lacks: PAUSE, a need, or DONE if it lacks nothing."""
+    cursor, depth = w.cursor, w.cursor[R.AT_DEPTH]
+    if w.work[L.WORK_DONE] > w.work[L.WORK_PAUSE]:
+        return L.PAUSE
+    if depth + 2 >= len(w.chosen):
+        return R.NEED_DEPTH
+    if cursor[R.AT_MATCHES] == len(w.begins):
+        return R.NEED_MATCHES
+    if cursor[R.AT_STATES] + 2 * depth + 2 > len(w.states):
+        return R.NEED_STATES
+    return L.DONE
+
+
+@jit
+def leave_start(w: HistoryArena, start, outcome):
+    """Move the cursor to the next start, behind the match found or, if all ways FAILED, by one row."""
+    status = L.DONE
+    if outcome == FAILED:
+        w.cursor[R.AT_ROW] = start + 1
+    else:
+        status = next_start(w, start, outcome)
+        give_back_all(w, start)
+    w.cursor[R.AT_DEPTH] = -1
+    return status
+
+
+@jit
+def go_back(w: HistoryArena, start):
+    """Give back the last row of the current way, after all moves behind it were tried."""
+    depth = w.cursor[R.AT_DEPTH]
+    state, found = w.chosen[depth], w.next_moves[depth] & FOUND
+    if w.cursor[R.AT_BACK] > R.PATIENCE and found == 0:
+        note_failure(w, start, start + depth, state)
+    give_back(w, start + depth - 1, state)
+    w.cursor[R.AT_DEPTH] -= 1
+    w.next_moves[depth - 1] |= found
+    w.cursor[R.AT_BACK] += 1
 
 
 @jit
@@ -98,14 +122,9 @@ def begin_way(w: HistoryArena, moves):
 @jit
 def try_move(w: HistoryArena, begin, end, start, limit):
     """Try the next move; return the row behind a match, GOES_ON, or FAILED if there is no other move."""
-    depth = w.cursor[R.AT_DEPTH]
-    row, place = start + depth, w.next_moves[depth] & (FOUND - 1)
-    if place == w.offsets[w.chosen[depth] + 1]:
+    row, to = start + w.cursor[R.AT_DEPTH], next_move(w)
+    if to == NO_MOVE:
         return FAILED
-    w.next_moves[depth] += 1
-    w.work[L.WORK_DONE] += 1
-    w.cursor[R.AT_STEPS] += 1
-    to = w.moves[place]
     if to == R.END:
         return row
     if row == end or not is_marked(w, begin, row, to, limit):
@@ -115,6 +134,26 @@ def try_move(w: HistoryArena, begin, end, start, limit):
     if w.across[label] >= 0 and not holds(w, begin, end, start, row, w.across[label]):
         give_back(w, row, to)
         return GOES_ON
+    return go_on(w, end, start, row, to)
+
+
+@jit
+def next_move(w: HistoryArena):
+    """Return the state that the current way moves to next, END, or NO_MOVE if all were tried."""
+    depth = w.cursor[R.AT_DEPTH]
+    place = w.next_moves[depth] & (FOUND - 1)
+    if place == w.offsets[w.chosen[depth] + 1]:
+        return NO_MOVE
+    w.next_moves[depth] += 1
+    w.work[L.WORK_DONE] += 1
+    w.cursor[R.AT_STEPS] += 1
+    return w.moves[place]
+
+
+@jit
+def go_on(w: HistoryArena, end, start, row, to):
+    """Go on behind a row that was taken; return the row behind a match that ends with it, or GOES_ON."""
+    depth = w.cursor[R.AT_DEPTH]
     if row + 1 == end:
         w.states[w.cursor[R.AT_STATES] + depth] = to
         give_back(w, row, to)  # what is written is not needed here any more

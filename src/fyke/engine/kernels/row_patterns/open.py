@@ -11,21 +11,25 @@ from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.jit import entry, jit
 from fyke.engine.kernels.row_patterns import layout as R
 from fyke.engine.kernels.row_patterns.arena import OpenArena
-from fyke.engine.kernels.row_patterns.failures import has_failed, note_failure
 from fyke.engine.kernels.row_patterns.history import (
     FAILED,
-    FOUND,
     GOES_ON,
+    NO_MOVE,
     begin_way,
     give_back,
     give_back_all,
+    go_back,
+    go_on,
     holds,
+    leave_start,
+    next_move,
     position,
     take,
+    what_lacks,
     write_way,
 )
 from fyke.engine.kernels.row_patterns.marks import is_marked, mark_rows
-from fyke.engine.kernels.row_patterns.skips import next_start, within_window
+from fyke.engine.kernels.row_patterns.skips import within_window
 
 OPEN = -4  # of a move: rows to come decide
 UNDECIDED = -5  # of an attempt
@@ -92,44 +96,20 @@ def attempt(w: OpenArena, begin, known, end, start):
     if cursor[R.AT_DEPTH] < 0:
         begin_way(w, w.settings[R.SET_STATES] + (0 if start == begin else 1))
     while True:
-        depth = cursor[R.AT_DEPTH]
-        if w.work[L.WORK_DONE] > w.work[L.WORK_PAUSE]:
-            return L.PAUSE
-        if depth + 2 >= len(w.chosen):
-            return R.NEED_DEPTH
-        if cursor[R.AT_MATCHES] == len(w.begins):
-            return R.NEED_MATCHES
-        if cursor[R.AT_STATES] + 2 * depth + 2 > len(w.states):
-            return R.NEED_STATES
+        lack = what_lacks(w)
+        if lack != L.DONE:
+            return lack
         outcome = try_move(w, begin, known, end, start, limit)
         if outcome == OPEN or (outcome > start and looks_beyond(w, start, outcome, known)):
             return UNDECIDED
         if outcome >= 0 and w.settings[R.SET_EVERY]:
             write_way(w, start, outcome)
         elif outcome >= 0:
-            status = next_start(w, start, outcome)
-            give_back_all(w, start)
-            cursor[R.AT_DEPTH] = -1
-            return status
+            return leave_start(w, start, outcome)
         elif outcome == FAILED:
-            if depth == 0:
-                cursor[R.AT_DEPTH] = -1
-                cursor[R.AT_ROW] = start + 1
-                return L.DONE
+            if cursor[R.AT_DEPTH] == 0:
+                return leave_start(w, start, FAILED)
             go_back(w, start)
-
-
-@jit
-def go_back(w: OpenArena, start):
-    """Give the last row of the current way back, of which all moves are tried."""
-    depth = w.cursor[R.AT_DEPTH]
-    state, found = w.chosen[depth], w.next_moves[depth] & FOUND
-    if w.cursor[R.AT_BACK] > R.PATIENCE and found == 0:
-        note_failure(w, start, start + depth, state)
-    give_back(w, start + depth - 1, state)
-    w.cursor[R.AT_DEPTH] -= 1
-    w.next_moves[depth - 1] |= found
-    w.cursor[R.AT_BACK] += 1
 
 
 @jit
@@ -144,14 +124,9 @@ def looks_beyond(w: OpenArena, start, behind, known):
 @jit
 def try_move(w: OpenArena, begin, known, end, start, limit):
     """Try the next move; return the row behind a match, GOES_ON, OPEN, or FAILED if no move is left."""
-    depth = w.cursor[R.AT_DEPTH]
-    row, place = start + depth, w.next_moves[depth] & (FOUND - 1)
-    if place == w.offsets[w.chosen[depth] + 1]:
+    row, to = start + w.cursor[R.AT_DEPTH], next_move(w)
+    if to == NO_MOVE:
         return FAILED
-    w.next_moves[depth] += 1
-    w.work[L.WORK_DONE] += 1
-    w.cursor[R.AT_STEPS] += 1
-    to = w.moves[place]
     if to == R.END:
         return row
     if row == end or not is_marked(w, begin, row, to, limit):
@@ -163,19 +138,7 @@ def try_move(w: OpenArena, begin, known, end, start, limit):
     if verdict != L.TRUE:
         give_back(w, row, to)
         return GOES_ON if verdict == L.FALSE else OPEN
-    if row + 1 == end:
-        w.states[w.cursor[R.AT_STATES] + depth] = to
-        give_back(w, row, to)
-        return end if w.flags[to] & R.FLAG_ENDS else GOES_ON
-    if w.cursor[R.AT_BACK] > R.PATIENCE and has_failed(w, start, row + 1, to):
-        w.cursor[R.AT_FORGONE] += 1
-        give_back(w, row, to)
-        return GOES_ON
-    w.states[w.cursor[R.AT_STATES] + depth] = to
-    w.cursor[R.AT_DEPTH] += 1
-    w.chosen[depth + 1] = to
-    w.next_moves[depth + 1] = w.offsets[to]
-    return GOES_ON
+    return go_on(w, end, start, row, to)
 
 
 @jit
