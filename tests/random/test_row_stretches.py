@@ -42,6 +42,7 @@ def run(seeds: range) -> Counter[str]:
             with (
                 patch.object(stretches, "LEAST_ROWS", 1),
                 patch.object(stretches, "STRETCH_ROWS", size),
+                patch.object(stretches, "NODE_ROWS", size),
                 patch.object(stretches, "WINDOWS", 0),
             ):
                 one, three = (outcome(table, case.clause, threads=threads) for threads in (1, 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -50,10 +51,14 @@ class Measures:
         self.plan, self.ordered, self.matches, self.sights = plan, ordered, matches, sights
         self.before = before  # matches of the first partition that are not among these
         self.begins = matches.begins[sights.matches]
-        self.offsets = matches.offsets
-        self.firsts = self.offsets[:-1][sights.matches]
         self._members: dict[Labels, _Members] = {}
         self._inputs: dict[Input, pa.Array] = {}
+
+    @cached_property
+    def firsts(self) -> Array:
+        """Where the rows of each sight's match begin among the rows of all matches."""
+        firsts: Array = self.matches.offsets[:-1][self.sights.matches]
+        return firsts
 
     def input(self, each: Input) -> pa.Array:
         """Return an input for each sight."""
@@ -108,9 +113,13 @@ class Measures:
         return rows
 
     def _located(self, each: Located) -> pa.Array:
-        if self.plan.analysed.rows.per_match and each.labels is not None and len(self.begins):
-            rows = self._located_by_label(each)
-            return self._moved(each, rows, rows >= 0)
+        if self.plan.analysed.rows.per_match and len(self.begins):
+            if each.labels is not None:
+                rows = self._located_by_label(each)
+                return self._moved(each, rows, rows >= 0)
+            from_first = each.start is From.FIRST
+            rows = self.begins + each.logical if from_first else self.matches.ends - 1 - each.logical
+            return self._moved(each, rows, self.matches.lengths > each.logical)
         low, high = self._range(each)
         places = low + each.logical if each.start is From.FIRST else high - 1 - each.logical
         there = (places >= low) & (places < high)
@@ -138,7 +147,8 @@ class Measures:
             segments = self.ordered.segments
             segment = np.searchsorted(segments, self.begins, "right") - 1
             there = there & (rows >= segments[segment]) & (rows < segments[segment + 1])
-        return self._values(each.value, np.where(there, rows, 0), there, np.arange(len(rows)))
+        rows = rows if there.all() else np.where(there, rows, 0)
+        return self._values(each.value, rows, there, np.arange(len(rows)))
 
     def _values(self, expression: Expression, rows: Array, there: Array, owner: Array) -> pa.Array:
         """Return an expression over one row in the rows of some sights, null where none is ``there``."""
@@ -171,6 +181,8 @@ class Measures:
     # --- aggregates -----------------------------------------------------------------------------------
 
     def _aggregated(self, each: Aggregated) -> pa.Array:
+        if each.value is None and each.labels is None:
+            return pa.array(self._seen(each), pa.int64())
         low, high = self._range(each)
         if each.value is None:
             return pa.array(high - low, pa.int64())

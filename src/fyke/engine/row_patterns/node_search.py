@@ -87,8 +87,10 @@ class NodeSearch(RowSearch):
         matches = max(64, rows >> 5)
         self.meter.hold("matches", _ROW_BYTES * rows + 16 * matches, int(self.segments[0]))
         made = automaton_tables(plan, plan.column_of, len(plan.columns), marked=False)
-        made["settings"][R.SET_NODES] = tables.nodes
-        states = min(rows, 1 << 20) + _STATES if made["settings"][R.SET_LABELS] else 1
+        settings = made["settings"]
+        settings[R.SET_NODES] = tables.nodes
+        settings[R.SET_MAY_BE_EMPTY] = settings[R.SET_FIRST_EMPTY] | settings[R.SET_START_EMPTY]
+        states = min(rows, 1 << 20) + _STATES if settings[R.SET_LABELS] else 1
         return NodeArena(
             **no_conditions(),
             **made,

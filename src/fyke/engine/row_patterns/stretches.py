@@ -13,7 +13,8 @@ from fyke.plan.row_patterns.cut import Cut, Overlap
 from fyke.plan.row_patterns.plan import RowPlan
 
 LEAST_ROWS = 1 << 17  # fewer are searched as a whole
-STRETCH_ROWS = 1 << 18
+STRETCH_ROWS = 1 << 17
+NODE_ROWS = 1 << 19  # of a stretch where a row costs a few nanoseconds
 _GREATEST = np.iinfo(np.int64).max
 WINDOWS = 4  # a piece has at least so many times the rows that it sees behind it
 
@@ -50,8 +51,9 @@ def cut_rows(plan: RowPlan, cut: Cut, ordered: OrderedRows) -> list[Stretch]:
     count = int(segments[-1])
     if not are_many(count):
         return [Stretch(0, count, 0, count)]
-    targets = segments[np.searchsorted(segments, np.arange(STRETCH_ROWS, count, STRETCH_ROWS))]
-    long = np.flatnonzero(np.diff(segments) >= 2 * STRETCH_ROWS)
+    size = _size(cut)
+    targets = segments[np.searchsorted(segments, np.arange(size, count, size))]
+    long = np.flatnonzero(np.diff(segments) >= 2 * size)
     edges = np.unique(np.concatenate(([0, count], targets, segments[long], segments[long + 1])))
     stretches: list[Stretch] = []
     longs = set(segments[long].tolist())
@@ -61,17 +63,22 @@ def cut_rows(plan: RowPlan, cut: Cut, ordered: OrderedRows) -> list[Stretch]:
     return stretches
 
 
+def _size(cut: Cut) -> int:
+    return NODE_ROWS if cut.overlap is Overlap.NODES else STRETCH_ROWS
+
+
 def _pieces(plan: RowPlan, cut: Cut, ordered: OrderedRows, begin: int, end: int) -> list[Stretch]:
     """Return the pieces of a long partition; none if it is not cut."""
     if cut.overlap is Overlap.WHOLE:
         return []
-    firsts = np.linspace(begin, end, (end - begin) // STRETCH_ROWS + 1).astype(np.int64)
+    size = _size(cut)
+    firsts = np.linspace(begin, end, (end - begin) // size + 1).astype(np.int64)
     lasts = firsts[1:]
     if cut.overlap is Overlap.WINDOW:
         ends = begin + _ends_of_windows(plan, ordered, begin, end, lasts - begin)
     else:
         ends = lasts + cut.rows
-    if cut.overlap is not Overlap.NODES and int((ends - lasts).max()) * WINDOWS > STRETCH_ROWS:
+    if cut.overlap is not Overlap.NODES and int((ends - lasts).max()) * WINDOWS > size:
         return []
     back = cut.before + 1  # so that no piece but the first begins with a start
     return [

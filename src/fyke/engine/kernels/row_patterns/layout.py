@@ -24,7 +24,8 @@ SET_LABEL_COLUMN = 13  # the column of integers that holds the labels of the row
 SET_NODES = 14  # how many nodes there are
 SET_FROM = 15  # the row from which on matches start
 SET_STOP = 16  # the row in front of which they do
-SET_SIZE = 17
+SET_MAY_BE_EMPTY = 17  # 1: a match may have no row
+SET_SIZE = 18
 
 MOST_BITS = 62  # states of a narrow automaton: an int64 stays above zero
 

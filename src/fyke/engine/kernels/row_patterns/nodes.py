@@ -51,7 +51,11 @@ def walk_nodes(w: NodeArena):
             w.work[L.WORK_BEGIN] = w.work[L.WORK_DONE]
             w.work[L.WORK_DONE] += marked
             cursor[R.AT_STEPS] += marked
-        status = walk_partition(w, begin, end, min(end, w.settings[R.SET_STOP]))
+        stop = min(end, w.settings[R.SET_STOP])
+        if w.settings[R.SET_SKIP] == R.SKIP_PAST_LAST and not w.settings[R.SET_MAY_BE_EMPTY]:
+            status = walk_past(w, begin, end, stop)
+        else:
+            status = walk_partition(w, begin, end, stop)
         if status != L.DONE:
             return status
         cursor[R.AT_SEGMENT] += 1
@@ -89,6 +93,68 @@ def walk_partition(w: NodeArena, begin, end, stop):
             return status
         row = cursor[R.AT_ROW]
     return L.DONE
+
+
+@jit
+def walk_past(w: NodeArena, begin, end, stop):
+    """Do as :func:`walk_partition` does where a match has a row and the next one starts behind it.
+
+    That is what most clauses ask for, so nothing is written but the matches.
+    """
+    cursor, work, nodes, starts, choices = w.cursor, w.work, w.nodes, w.starts, w.choices
+    begins, ends, states = w.begins, w.ends, w.states
+    count, labels = w.settings[R.SET_NODES], w.settings[R.SET_LABELS]
+    first = w.settings[R.SET_STATES] * count
+    found, written, row = cursor[R.AT_MATCHES], cursor[R.AT_STATES], cursor[R.AT_ROW]
+    last, room = len(begins), len(states)
+    status, since, pause = L.DONE, row, row + work[L.WORK_PAUSE] - work[L.WORK_DONE]
+    at = first if row == begin else first + count
+    while row < stop:
+        if at != first:
+            while row < stop and starts[nodes[row]] == 0:
+                row += 1
+            if row >= stop:
+                break
+        elif choices[at + nodes[row]] < 0:
+            at = first + count
+            row += 1
+            continue
+        if row > pause:
+            status = L.PAUSE
+            break
+        if found == last:
+            status = R.NEED_MATCHES
+            break
+        here = row
+        if labels:
+            full = min(end, row + room - written)
+            offset = written - row
+            while here < full:
+                to = choices[at + nodes[here]]
+                if to < 0:
+                    break
+                states[offset + here] = to
+                at = to * count
+                here += 1
+            if here == full and full < end:
+                status = R.NEED_STATES
+                break
+            written += here - row
+        else:
+            while here < end:
+                to = choices[at + nodes[here]]
+                if to < 0:
+                    break
+                at = to * count
+                here += 1
+        begins[found], ends[found] = row, here
+        found += 1
+        row = here
+        at = first + count
+    cursor[R.AT_MATCHES], cursor[R.AT_STATES], cursor[R.AT_ROW] = found, written, row
+    cursor[R.AT_STEPS] += row - since
+    work[L.WORK_DONE] += row - since
+    return status
 
 
 @jit
