@@ -38,9 +38,7 @@ def how_to_cut(plan: RowPlan) -> Cut:
     before, behind = _reach(plan)
     longest = plan.automaton.longest
     if plan.nodes is not None:
-        reason = (
-            "cut anywhere: what a piece found is kept from where the walk out of the piece before meets it"
-        )
+        reason = "cut anywhere; pieces are joined where their matches meet"
         return Cut(Overlap.NODES, reason, before, behind)
     if plan.analysed.window is not None:
         return Cut(Overlap.WINDOW, "cut into pieces that overlap by the window", before, behind)
