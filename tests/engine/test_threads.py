@@ -20,6 +20,7 @@ KEYED = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_next_match { [k] AND a.v < c
 KEYLESS = "PATTERN SEQ(A a, ~D d, B b, C c) WHERE skip_till_any_match { a.v < b.v } WITHIN 10"
 COUNTED = "PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_next_match { [k] } WITHIN 6 EVENTS"
 STREAK = "PATTERN A+ a[] WHERE greedy_strict_contiguity { a[i].v > a[i-1].v } WITHIN 9"
+LONG = KEYED.replace("WITHIN 40", "WITHIN 90000")  # longer than the data
 OPTIONS = {"time": "at", "type": "kind"}
 
 
@@ -77,7 +78,7 @@ INPUTS = {
 
 
 @pytest.mark.usefixtures("short_pieces")
-@pytest.mark.parametrize("query", [KEYED, KEYLESS, COUNTED, STREAK])
+@pytest.mark.parametrize("query", [KEYED, KEYLESS, COUNTED, STREAK, LONG])
 @pytest.mark.parametrize("name", INPUTS)
 def test_every_number_of_threads_gives_the_same_rows_in_the_same_order(name: str, query: str) -> None:
     table = INPUTS[name]

@@ -68,6 +68,18 @@ def finished(start: Callable[[], StreamingQuery]) -> StreamingQuery:
     raise AssertionError(f"{_BUSY}, {_TRIES} times")
 
 
+def die_before_the_last_commits(checkpoint: Path, count: int = 2) -> None:
+    """Leave a checkpoint as a death after the sink was written, and before that was noted, leaves it."""
+    numbers = sorted(int(path.name) for path in (checkpoint / "commits").glob("[0-9]*"))
+    for number in numbers[-count:]:
+        for name in (f"{number}", f".{number}.crc"):
+            (checkpoint / "commits" / name).unlink(missing_ok=True)
+    # Spark repeats one micro-batch: those after it have not begun.
+    for number in numbers[len(numbers) - count + 1 :]:
+        for name in (f"{number}", f".{number}.crc"):
+            (checkpoint / "offsets" / name).unlink(missing_ok=True)
+
+
 def settle(query: StreamingQuery) -> None:
     """Wait until a query has read all files, and has nothing to do without new ones."""
     # The first call may return because of a look at the folder that began before the last file came.

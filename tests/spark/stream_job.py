@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -31,10 +33,20 @@ def run(root: Path, sink: str) -> None:
         writer = writer.format("parquet").option("path", str(root / "out"))
     else:
         writer = writer.foreachBatch(lambda frame, number: write(root, frame, number))
+    threading.Thread(target=tell_failures, args=(spark, root), daemon=True).start()
     query = writer.trigger(availableNow=True).start()
     (root / "started").touch()
     query.awaitTermination()
     spark.stop()
+
+
+def tell_failures(spark: SparkSession, root: Path) -> None:
+    """Write down how many tasks have failed, again and again."""
+    store = spark.sparkContext._jsc.sc().statusStore()  # type: ignore[union-attr]
+    while True:
+        (root / "failures.part").write_text(str(store.executorList(True).apply(0).failedTasks()))
+        (root / "failures.part").rename(root / "failures")
+        time.sleep(0.1)
 
 
 def write(root: Path, frame: DataFrame, number: int) -> None:

@@ -225,10 +225,13 @@ def ordered(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> St
     return Stopped(spark, tmp_path_factory.mktemp("ordered"), ORDERED)
 
 
-def test_a_column_more_is_refused_if_the_result_has_whole_events(whole: Stopped) -> None:
-    said = whole.refused(whole.matches(WHOLE, wider(whole.live.events())))
+@pytest.mark.parametrize("drift, difference", [(wider, "+column more: int32"), (narrower, "-column spare")])
+def test_a_column_more_or_less_is_refused_if_the_result_has_whole_events(
+    whole: Stopped, drift: Drift, difference: str
+) -> None:
+    said = whole.refused(whole.matches(WHOLE, drift(whole.live.events())))
     assert "events with another schema" in said
-    assert "+column more: int32" in said
+    assert difference in said
 
 
 @pytest.mark.parametrize("drift, difference", [(wider, "+column more"), (narrower, "-column spare")])
