@@ -26,7 +26,8 @@ java:
 	@scripts/check_java.sh
 
 demo: setup java ## see Fyke at work, in a minute
-	$(PY) -m fyke.demo
+	@mkdir -p build
+	$(PY) -m fyke.demo --page build/demo.html
 
 test: setup java ## run the tests, without the long ones, in two processes
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal --timeout 400

@@ -1,7 +1,8 @@
 """Draw the pictures of the documentation: ``python scripts/draw_pictures.py``.
 
 Writes docs/pictures/strategies-*.svg, what each selection strategy takes of one stream, and example.svg, the
-example of the README.  Everything that is drawn comes from running the queries.
+example of the README.  docs/pictures/drawn has what ``fyke.draw`` makes.  Everything that is drawn comes from
+running the queries.
 """
 
 from __future__ import annotations
@@ -201,7 +202,30 @@ def example() -> str:
     return _svg(width, height, "Three tags in a shop; one left without a register between", parts)
 
 
+def drawn() -> dict[str, str]:
+    """Return what ``fyke.draw`` makes of the query of the page on pictures, by the name of the file."""
+    readings = pa.table(
+        {
+            "kind": ["Shelf", "Shelf", "Register", "Exit", "Exit"],
+            "tag": ["razor", "whisky", "whisky", "whisky", "razor"],
+            "minute": [0, 1, 8, 13, 17],
+        }
+    )
+    query = "PATTERN SEQ(Shelf a, ~Register b, Exit c) WHERE { [tag] AND c.minute > a.minute + 5 } WITHIN 720"
+    options = {"time": "minute", "type": "kind"}
+    short = fyke.why_not(readings, query.replace("720", "15"), **options)
+    return {
+        "automaton": fyke.draw(query).svg,
+        "plan": fyke.draw(fyke.explain(readings, query, **options)).svg,
+        "timeline": fyke.draw(readings, query, **options).svg,
+        "why_not": short.picture().svg,
+    }
+
+
 def main() -> None:
+    (PICTURES / "drawn").mkdir(exist_ok=True)
+    for name, text in drawn().items():
+        (PICTURES / "drawn" / f"{name}.svg").write_text(text, encoding="utf-8")
     (PICTURES / "example.svg").write_text(example(), encoding="utf-8")
     for stream in STREAMS:
         (PICTURES / f"strategies-{stream.name}.svg").write_text(drawing(stream), encoding="utf-8")

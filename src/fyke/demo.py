@@ -1,6 +1,7 @@
 """``python -m fyke.demo``: three questions to local Spark and one to a live stream, with known answers.
 
-The exit code is 0 if every answer is right, otherwise 1.
+It ends with a page of the matches to look around in.  The exit code is 0 if every answer is right, and 1
+otherwise.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +29,8 @@ from rich.table import Table
 from fyke.api import explain, flush, match
 from fyke.datasets import as_dataframe, food, rfid, stocks
 from fyke.engine.warm_up import warm_up
+from fyke.errors import FykeError
+from fyke.pictures.draw import timeline
 from fyke.spark.local import quiet_errors, start_quietly
 
 SHOPLIFTING = f"""\
@@ -196,6 +200,20 @@ def live(console: Console, spark: SparkSession, seed: int) -> bool:
     return judge(console, question, found)
 
 
+def show_page(console: Console, seed: int, path: Path | None) -> bool:
+    """Write the events and thefts of the stream as a page; return whether it could be written."""
+    console.rule("[bold]A page of its matches[/bold]")
+    target = Path(tempfile.mkdtemp(prefix="fyke-demo-")) / "demo.html" if path is None else path
+    try:
+        written = timeline(shoplifting(LIVE_ROWS, seed).table, SHOPLIFTING, **COLUMNS).save(target)
+    except FykeError as error:
+        console.print(escape(str(error)), soft_wrap=True)
+        return False
+    console.print(f"All {LIVE_ROWS:,} events and the thefts among them: zoom, pan, hover, choose a tag.")
+    console.print(f"Open {escape(written.resolve().as_uri())}", soft_wrap=True)
+    return True
+
+
 def _portions(table: pa.Table, count: int) -> Iterator[pa.Table]:
     size = -(-table.num_rows // count)
     return (table.slice(begin, size) for begin in range(0, table.num_rows, size))
@@ -239,6 +257,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--rows", type=int, default=1_000_000, help="events in the first stream (default: 1,000,000)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the random generators (default: 0)")
+    parser.add_argument(
+        "--page", type=Path, help="where the page of matches goes (default: a new temporary folder)"
+    )
     chosen = parser.parse_args(arguments)
     if chosen.rows < 1_000:
         parser.error("--rows must be at least 1000")
@@ -257,6 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     right &= ask(console, spark, trend(max(1_000, chosen.rows // 5), chosen.seed))
     right &= live(console, spark, chosen.seed)
     spark.stop()
+    right &= show_page(console, chosen.seed, chosen.page)
     return 0 if right else 1
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -20,8 +22,9 @@ def run_demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
-def test_the_demo_finds_what_is_planted() -> None:
-    done = run_demo("--rows", "20000", "--seed", "3")
+def test_the_demo_finds_what_is_planted(tmp_path: Path) -> None:
+    page = tmp_path / "matches.html"
+    done = run_demo("--rows", "20000", "--seed", "3", "--page", str(page))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count(": right") == 4
     assert done.stdout.count("missing 0, false 0") == 4
@@ -30,6 +33,14 @@ def test_the_demo_finds_what_is_planted() -> None:
     assert "events per second" in done.stdout
     assert "\x1b" not in done.stdout
     assert done.stderr == ""
+    assert done.stdout.rstrip().endswith(f"Open {page.as_uri()}")
+    assert re.search(r"<h1>\d+ matches in 20,000 events</h1>", page.read_text(encoding="utf-8"))
+
+
+def test_a_page_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
+    console = Console(record=True, width=200)
+    assert not demo.show_page(console, 0, tmp_path / "matches.pdf")
+    assert "a timeline is saved as .html" in console.export_text()
 
 
 def test_a_useless_number_of_rows_is_refused() -> None:

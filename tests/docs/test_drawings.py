@@ -60,3 +60,9 @@ def test_the_example_is_what_its_query_returns() -> None:
     drawn = (ROOT / "docs" / "pictures" / "example.svg").read_text()
     assert drawn == draw_pictures.example(), "python scripts/draw_pictures.py draws it anew"
     assert drawn.count(">a match<") == 1
+
+
+def test_what_fyke_draws_is_drawn_today() -> None:
+    for name, text in draw_pictures.drawn().items():
+        file = ROOT / "docs" / "pictures" / "drawn" / f"{name}.svg"
+        assert file.read_text(encoding="utf-8") == text, "python scripts/draw_pictures.py draws it anew"

@@ -56,7 +56,7 @@ class Rules:
 
     def __repr__(self) -> str:
         """Return the names, and what is wrong with broken rules."""
-        lines = [f"{len(self.rules)} rules: {listed(map(str, self.rules))}"]
+        lines = [f"{len(self.rules)} rule{'s' * (len(self.rules) != 1)}: {listed(map(str, self.rules))}"]
         lines += [f"broken: {rule}: {str(rule.error).splitlines()[0]}" for rule in self.broken]
         if self.inactive:
             lines.append(f"not active: {listed(map(str, self.inactive))}")

@@ -307,6 +307,7 @@ class Refiner:
         rows: list[int] = []
         if there.matches:
             rows = [row for name in names for row in there.matches[0].get(name, [])]
+        every = "the only match" if found.count == 1 else f"all {found.count:,} matches"
         said = f", as {self._label(rows[0])} at {self._when(rows[0])}" if rows else ""
         kept = (
             {name: bound for name, bound in there.matches[0].items() if name not in names}
@@ -315,8 +316,7 @@ class Refiner:
         )
         return replace(
             plain,
-            text=f"{text} rules out all {found.count:,} matches of the rest: such an event is there each "
-            f"time{said}.",
+            text=f"{text} rules out {every} of the rest: such an event is there each time{said}.",
             example=kept,
             culprits=tuple(rows),
             part=text,
