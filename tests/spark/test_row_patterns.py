@@ -90,13 +90,13 @@ def golden_ids(cases: list[RowCase]) -> list[str]:
 ORDERED = [case for case in GOLDEN if "ORDER BY" in case.clause]
 
 
-@pytest.mark.parametrize("number", range(0, len(ORDERED), 11))
+@pytest.mark.parametrize("number", range(0, len(ORDERED), 17))
 def test_published_examples(spark: SparkSession, number: int) -> None:
     case = ORDERED[number]
     check(spark, case.table, case.clause, PARTITIONS[number % 3])
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(6))
 def test_random_clauses(spark: SparkSession, seed: int) -> None:
     case = row_case(seed)
     check(spark, case.table, case.clause, PARTITIONS[seed % 3])
@@ -133,7 +133,7 @@ def test_ties_stay_as_they_come_and_null_is_a_partition(spark: SparkSession, par
     assert_same(fyke.match(in_order(spark, TICKS, partitions), V_SHAPE).toArrow(), expected)
 
 
-@pytest.mark.parametrize("order", ["x", "x DESC", "x NULLS FIRST", "x DESC NULLS FIRST, i DESC", "s DESC, i"])
+@pytest.mark.parametrize("order", ["x", "x DESC", "x NULLS FIRST", "s DESC, x DESC NULLS FIRST"])
 def test_orders(spark: SparkSession, order: str) -> None:
     table = pa.table(
         {
@@ -150,7 +150,7 @@ def test_orders(spark: SparkSession, order: str) -> None:
     assert_same(fyke.match(in_order(spark, table, 2), clause).toArrow(), expected)
 
 
-@pytest.mark.parametrize("name", ["a.b", "a`b", "select", "ä $x", '"', "${user}"])
+@pytest.mark.parametrize("name", ["a.b", "a`b", "${user} ä", '"'])
 def test_odd_names(spark: SparkSession, name: str) -> None:
     written = '"' + name.replace('"', '""') + '"'
     table = pa.table({name: [3, 1, 2, 5], f"{name} 2": ["p", "p", "q", "q"], "t": [1, 2, 3, 4]})
