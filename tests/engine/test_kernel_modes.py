@@ -56,6 +56,32 @@ def test_a_selection_in_another_mode(setting: dict[str, str], stride: int) -> No
     assert int(done.stdout.splitlines()[-1]) >= 30
 
 
+_ROW_PATTERNS = """
+import sys
+sys.path.insert(0, {root!r})
+import fyke
+from tests.row_patterns.golden_cases import load_row_cases
+
+cases = [case for case in load_row_cases() if not isinstance(case.expected, str)][::3]
+for case in cases:
+    assert case.difference(fyke.match(case.table, case.clause)) is None, case.name
+print(len(cases))
+"""
+
+
+def test_row_patterns_without_the_compiler() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _ROW_PATTERNS.format(root=str(ROOT))],
+        env={**os.environ, "FYKE_JIT": "0"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout.splitlines()[-1]) >= 30
+
+
 @pytest.mark.long
 def test_saved_states_with_checked_bounds() -> None:
     """Golden cases and 2,000 random queries, with a fresh engine and bytes for every event or batch."""

@@ -7,6 +7,8 @@ state from the current one and from the node.  Both are one look into a table a 
 
 from __future__ import annotations
 
+import numpy as np
+
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.jit import entry, jit
 from fyke.engine.kernels.kinds import Bytes, Integers
@@ -19,9 +21,9 @@ from fyke.engine.kernels.row_patterns.skips import next_start
 def mark_partitions(symbols: Bytes, following: Bytes, segments: Integers, nodes: Bytes, bits):
     """Write the nodes of the rows of whole partitions."""
     for s in range(len(segments) - 1):
-        node = 0
+        node = np.int64(0)
         for row in range(segments[s + 1] - 1, segments[s] - 1, -1):
-            node = following[(node << bits) | symbols[row]]
+            node = np.int64(following[(node << bits) | symbols[row]])
             nodes[row] = node
 
 
@@ -31,8 +33,9 @@ def mark_stretch(symbols: Bytes, following: Bytes, nodes: Bytes, begin, end, nod
 
     ``again``: they are written already, for another node; what differs is written until nothing does.
     """
+    node = np.int64(node)
     for row in range(end - 1, begin - 1, -1):
-        node = following[(node << bits) | symbols[row]]
+        node = np.int64(following[(node << bits) | symbols[row]])
         if again and nodes[row] == node:
             return row + 1
         nodes[row] = node
