@@ -146,6 +146,20 @@ def test_a_statement_may_change_tables(session: SparkSession, tmp_path: Path) ->
         fyke.sql(session, f"CREATE TEMPORARY VIEW v AS SELECT * FROM ticks {RISES}")
 
 
+def test_a_statement_over_a_stream_is_a_stream(session: SparkSession) -> None:
+    rate = session.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    rate.createOrReplaceTempView("rate")
+    clause = RISES.replace("symbol", "key").replace("day", "timestamp").replace("price", "value")
+    statement = f"""
+        SELECT key, gain FROM (SELECT timestamp, value, value % 2 AS key FROM rate)
+        {clause.replace("(strt up+)", "(strt up)")} WHERE key = 1
+    """
+    found = fyke.sql(session, statement)
+    assert found.isStreaming
+    assert found.columns == ["key", "gain"]
+    session.catalog.dropTempView("rate")
+
+
 # --- filters --------------------------------------------------------------------------------------
 
 

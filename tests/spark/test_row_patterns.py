@@ -165,7 +165,7 @@ def test_odd_names(spark: SparkSession, name: str) -> None:
 
 
 def test_more_rows_than_a_chunk(spark: SparkSession) -> None:
-    frame = spark.range(1_300_000).selectExpr("id", "id % 3 = 0 AND id > 600000 AS small", "id % 1000 AS x")
+    frame = spark.range(700_000).selectExpr("id", "id % 3 = 0 AND id > 600000 AS small", "id % 1000 AS x")
     frame = frame.selectExpr("id", "if(small, 1, 2) AS k", "x")
     clause = """
         MATCH_RECOGNIZE (
