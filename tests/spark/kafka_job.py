@@ -2,6 +2,7 @@
 
 ``python -m tests.spark.kafka_job FOLDER ADDRESS JAR,JAR,...`` sends the events of ``FOLDER/events.parquet``
 in three portions, stops and starts the query in between, and writes what the topic of matches has at the end.
+The last micro-batches are written twice, as after a death between the write and its commit.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming import StreamingQuery
 
 import fyke
-from tests.spark.live import finished
+from tests.spark.live import die_before_the_last_commits, finished
 
-QUERY = "PATTERN SEQ(A a, B+ b[], C c) WHERE greedy_skip_till_next_match { [k] } WITHIN 20 minutes"
+QUERY = "PATTERN SEQ(A a, B+ b[], C c) WHERE greedy_skip_till_next_match { [k] } WITHIN 40 minutes"
 OPTIONS = {"time": "ts", "type": "kind"}
 PORTIONS = 3
 
@@ -45,6 +46,8 @@ def run(root: Path, address: str, jars: str) -> None:
             messages.select(event.alias("e")).select("e.*"), QUERY, **OPTIONS, watermark="2 minutes"
         )
         finished(partial(start, matches, root, address))
+    die_before_the_last_commits(root / "checkpoint")
+    finished(partial(start, matches, root, address))
     stored = spark.read.format("kafka").option("kafka.bootstrap.servers", address)
     found = (
         stored.option("subscribe", "matches")

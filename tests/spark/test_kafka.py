@@ -56,9 +56,12 @@ def test_events_of_a_topic_become_matches_in_another(
     found = [json.loads(line) for line in lines]
     batch = fyke.match(events, QUERY, **OPTIONS)
     assert batch.num_rows > 20
-    # At least once: without a failure, once.
-    assert Counter(row["key"] for row in found) == Counter(batch["match_id"].to_pylist())
+    # At least once: what a death has let Spark write again is equal, and is known by its key.
+    times = Counter(row["key"] for row in found)
+    assert times.keys() == set(batch["match_id"].to_pylist())
+    assert set(times.values()) == {1, 2}
     rows = {row["key"]: json.loads(row["value"]) for row in found}
+    assert all(json.loads(row["value"]) == rows[row["key"]] for row in found)
     for row in batch.to_pylist():
         told = rows[row["match_id"]]
         assert told["k"] == row["k"]

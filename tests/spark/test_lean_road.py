@@ -11,8 +11,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import fyke
+from fyke.call.events import take_events
+from fyke.call.options import check_options
+from fyke.call.pattern import PatternCall
+from fyke.engine.output.rows import ResultBuilder
 from fyke.spark import slices
-from tests.spark.tables import assert_same, on_table
+from fyke.spark.batch import matcher
+from fyke.spark.prepare import arranged, prepared, relevant, together
+from tests.spark.tables import assert_same, on_table, settings
 from tests.spark.test_slices import KEYED, OPTIONS, PATTERNS, events
 
 pytestmark = pytest.mark.spark
@@ -125,8 +131,28 @@ def test_the_result_of_a_match_is_not_shuffled_again(
     assert names(by_other_key).count("Exchange") == 2
 
 
-def test_counting_a_result_makes_no_rows(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_a_result_counts_its_rows(frame: DataFrame) -> None:
     result = fyke.match(frame, KEYED, **OPTIONS)
     assert result.count() == len(result.collect()) == on_table(TABLE, KEYED, **OPTIONS).num_rows > 0
     assert result.where("a.v > 2").count() == 0
     assert fyke.match(frame.where("v > 2"), KEYED, **OPTIONS).count() == 0
+
+
+def test_counting_a_result_makes_no_rows(
+    spark: SparkSession, frame: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here the function of the tasks runs in this process, where making rows is an error."""
+    plan = PatternCall(take_events(frame), check_options(KEYED, **OPTIONS)).plan()
+    with settings(spark, {"spark.sql.shuffle.partitions": "1"}):
+        rows = arranged(together(relevant(prepared(frame, plan), plan), plan), plan).toArrow()
+
+    expected = on_table(TABLE, KEYED, **OPTIONS).num_rows
+
+    def fails(*_: object) -> None:
+        raise AssertionError("rows were made")
+
+    monkeypatch.setattr(ResultBuilder, "rows", fails)
+    (counted,) = matcher(plan, counts=True)(iter(rows.to_batches()))
+    assert counted.to_pylist() == [{"matches": expected}]
+    with pytest.raises(AssertionError, match="rows were made"):
+        list(matcher(plan)(iter(rows.to_batches())))

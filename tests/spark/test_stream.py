@@ -181,6 +181,12 @@ def test_late_events_are_not_matched_but_counted(spark: SparkSession, tmp_path: 
             )
             for total in ("median(a.n)", "count(DISTINCT a.n)", "stddev(a.n)")
         ),
+        (
+            "PATTERN SEQ(~B b, A a) WITHIN 1 minute",
+            {"watermark": "1 minute", "complete_windows": True},
+            StreamError,
+            "complete_windows cannot be decided",
+        ),
         ("PATTERN SEQ(A a, B b) WITHIN 1 minute", {}, OptionError, "a stream needs a watermark"),
         (
             "PATTERN SEQ(A a, B b) WITHIN 1 minute",

@@ -65,7 +65,7 @@ def test_a_dict_of_streams_brings_the_rows_of_the_batch(
         for part in (table.slice(0, half), table.slice(half)):
             lives[kind].add(part)
         lives[kind].add(end.set_column(end.schema.get_field_index("k"), "k", pa.nulls(1, pa.int32())))
-    query = "PATTERN SEQ(A a, B+ b[], C c) WHERE greedy_skip_till_next_match { [k] } WITHIN 20 minutes"
+    query = "PATTERN SEQ(A a, B+ b[], C c) WHERE greedy_skip_till_next_match { [k] } WITHIN 40 minutes"
     # The portions of one kind may come long before those of another.
     inputs = {kind: live.events() for kind, live in lives.items()}
     if each:
