@@ -110,6 +110,8 @@ def sql(spark: Any, text: str, *, time: str | Sequence[str] | None = None, **opt
     rows that it reads, so that other partitions are not read; not so on Connect, where nobody sees plans.
     A parameter ``:name`` may stand in a clause or outside.  Nothing stays registered in the session.
 
+    Examples
+    --------
     >>> fyke.sql(spark, "SELECT * FROM ticks MATCH_RECOGNIZE (...) AS m JOIN ...")  # doctest: +SKIP
 
     Parameters
