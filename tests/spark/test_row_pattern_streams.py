@@ -49,7 +49,7 @@ MATCH_RECOGNIZE (
   MEASURES CLASSIFIER() AS label
   ALL ROWS PER MATCH WITH UNMATCHED ROWS
   AFTER MATCH SKIP TO LAST B
-  PATTERN (A+ B+ | C) WITHIN INTERVAL '30' MINUTE
+  PATTERN (A+ B+ C?) WITHIN INTERVAL '30' MINUTE
   DEFINE A AS kind = 'A', B AS kind = 'B', C AS kind = 'C' AND NEXT(kind) = 'D'
 )""",
     "all matches": """
@@ -92,8 +92,11 @@ def test_a_stream_brings_the_rows_of_the_table(spark: SparkSession, tmp_path: Pa
 
 
 @pytest.mark.long  # every micro-batch of Spark takes seconds
-def test_every_form_of_a_clause_brings_the_rows_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
-    run(spark, tmp_path, list(CLAUSES), 3)
+@pytest.mark.parametrize("name", CLAUSES)
+def test_every_form_of_a_clause_brings_the_rows_of_the_table(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    run(spark, tmp_path, [name], 3)
 
 
 def moments(*seconds: int, kinds: str, k: int = 1) -> pa.Table:
