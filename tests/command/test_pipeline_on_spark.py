@@ -85,7 +85,7 @@ def test_spark_writes_the_same_rows(spark: SparkSession, folder: Path, capsys: O
 
 def test_a_stream_goes_on_where_it_stopped(spark: SparkSession, folder: Path, capsys: Out) -> None:
     assert main(["run", "live.toml", "--once"]) == 0
-    assert capsys.readouterr().out.startswith("Guessed: 2 batches, 7 events, 1 matches, ")
+    assert capsys.readouterr().out.startswith("Guessed: 2 batches, 7 events, 1 match, ")
     assert guessed() == ["ann"]
     (folder / "in" / "2.csv").write_text(LATER)
     assert main(["run", "live.toml", "--once", "--json"]) == 0

@@ -8,14 +8,19 @@ from typing import Any
 
 import pytest
 
-from tests.docs.blocks import ROOT, blocks, folder_of_its_own, pages, run
+from tests.docs.blocks import ROOT, Block, blocks, folder_of_its_own, pages, run
 
 GRAMMAR = [ROOT / "src" / "fyke" / "language" / name for name in ("sase.lark", "expression.lark")]
 
 
 def _marked(page: Path) -> Any:
-    uses_spark = any("SparkSession" in block.code for block in blocks(page))
+    uses_spark = any("SparkSession" in block.code or _streams(block) for block in blocks(page))
     return pytest.param(page, id=_named(page), marks=pytest.mark.spark if uses_spark else ())
+
+
+def _streams(block: Block) -> bool:
+    """Say whether a block has commands that start Spark themselves."""
+    return block.language == "sh" and ("--spark" in block.code or "stream = true" in block.code)
 
 
 def _named(page: Path) -> str:

@@ -26,7 +26,7 @@ RULES = Annotated[
 EVENTS = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[EVENTS]...",
+        metavar="EVENTS",
         help="Files, folders or globs of Parquet, CSV, JSON or Arrow; Type=file if each type has its own.",
         show_default=False,
     ),

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, TextIO
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from rich.text import Text
 
 from fyke.call.row_texts import as_json
 from fyke.errors import FykeError, QueryError
+from fyke.logical.returns import START
 
 MATCH_ID = "match_id"
 _LONGEST_CELL = 48
@@ -58,7 +59,7 @@ def print_rows(rows: pa.Table, total: int, *, hidden: Collection[str] = (), titl
             numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
             table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
         for row in rows.select(names).to_pylist():
-            table.add_row(*(Text(cell(value, known)) for value in row.values()))
+            table.add_row(*map(Text, cells(row, known)))
         out.print(table)
     told = count_of(total, rows.column_names)
     out.print(told if rows.num_rows == total else f"{told}, {rows.num_rows:,} of them shown")
@@ -70,25 +71,33 @@ def count_of(total: int, columns: Collection[str]) -> str:
     return f"{total:,} {one if total == 1 else many}"
 
 
-def cell(value: Any, hidden: Collection[str] = ()) -> str:
-    """Return a value of a result for people: an event is its attributes, a group its events."""
-    text = _cell(value, hidden)
-    return text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…"
+def cells(row: Mapping[str, Any], hidden: Collection[str] = ()) -> list[str]:
+    """Return the values of a row for people: an event is its attributes, a group its events.
+
+    Of the times of events, the day is left out if it is the one on which the match starts.
+    """
+    start = row.get(START)
+    day = start.date() if isinstance(start, datetime) else None
+    told = [_told(value, hidden, day) for value in row.values()]
+    return [text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…" for text in told]
 
 
-def _cell(value: Any, hidden: Collection[str]) -> str:
-    if value is None:
-        return ""
+def _told(value: Any, hidden: Collection[str], day: date | None) -> str:
     if isinstance(value, Mapping):
         told = {name: each for name, each in value.items() if each is not None and name not in hidden}
-        return " ".join(f"{name}={_cell(each, hidden)}" for name, each in told.items())
+        return " ".join(f"{name}={_attribute(each, hidden, day)}" for name, each in told.items())
     if isinstance(value, (list, tuple)):
-        texts = [_cell(each, hidden) for each in value[:4]]
+        texts = [_told(each, hidden, day) for each in value[:4]]
         return f"{len(value)}: " + " | ".join(texts) + (" | …" if len(value) > 4 else "")
     if isinstance(value, datetime):
-        shown = value.isoformat(sep=" ")
-        return shown.removesuffix("+00:00")
-    return str(value)
+        return value.isoformat(sep=" ").removesuffix("+00:00")
+    return "" if value is None else str(value)
+
+
+def _attribute(value: Any, hidden: Collection[str], day: date | None) -> str:
+    if isinstance(value, datetime) and value.date() == day:
+        return value.time().isoformat()
+    return _told(value, hidden, day)
 
 
 # --- errors and warnings ----------------------------------------------------------------------------

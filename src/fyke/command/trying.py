@@ -25,9 +25,7 @@ SEED = Annotated[int, typer.Option("--seed", metavar="N", help="Of the random ge
 EVENTS = Annotated[int, typer.Option("--rows", min=1_000, metavar="N", help="Events of each question.")]
 NAMES = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[NAME]...", help="Benchmarks of the repository, in a checkout.", show_default=False
-    ),
+    typer.Argument(metavar="NAME", help="Benchmarks of the repository, in a checkout.", show_default=False),
 ]
 EVERY = Annotated[bool, typer.Option("--all", help="All benchmarks of the repository, in a checkout.")]
 QUICK = Annotated[bool, typer.Option("--quick", help="Of the repository's: on smaller data.")]

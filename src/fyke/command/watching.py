@@ -98,6 +98,8 @@ def print_progress(told: dict[str, Any], *, json: bool) -> None:
         return
     out = console()
     for name, seen in told["queries"].items():
+        if told["state"] != "running":
+            seen["lag_seconds"] = None  # nothing is behind what does not run
         out.print(progress_line(seen, name), soft_wrap=True, markup=False)
     if told["state"] == "failed":
         print_line("error", told["error"], "red")

@@ -85,8 +85,10 @@ def watch(query: StreamingQuery, *, every: float = 1.0, out: TextIO | None = Non
 def progress_line(seen: dict[str, Any], name: str) -> str:
     """Return the progress of a query in a line."""
     lag = "" if seen["lag_seconds"] is None else f", {seen['lag_seconds']:,.0f} s behind"
+    counts = [("batches", "batch"), ("events", "event"), ("matches", "match")]
+    told = ", ".join(f"{seen[each]:,} {one if seen[each] == 1 else each}" for each, one in counts)
     return (
-        f"{name}: {seen['batches']} batches, {seen['events']:,} events, {seen['matches']:,} matches, "
+        f"{name}: {told}, "
         f"{seen['late']:,} late, {seen['rejected']:,} rejected, {seen['live_runs']:,} runs alive, "
         f"state {seen['state_rows']:,} rows, {seen['state_bytes'] / 1e6:,.1f} MB{lag}"
     )
