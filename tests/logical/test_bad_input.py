@@ -173,7 +173,13 @@ def test_every_error_of_a_query_has_a_case() -> None:
         "UnknownNameError",
     }
     of_streams_and_programs = {"AmbiguousNameError", "LabelError", "CycleError"}
-    of_row_patterns = {"MissingDefineError", "NavigationError", "RowOrderError", "RowsPerMatchError"}
+    of_row_patterns = {
+        "MissingDefineError",
+        "NavigationError",
+        "RowOrderError",
+        "RowsPerMatchError",
+        "TableError",
+    }
     leaves = {
         name
         for name, kind in vars(errors).items()
