@@ -198,7 +198,13 @@ def test_late_events_are_not_matched_but_counted(spark: SparkSession, tmp_path: 
             "PATTERN SEQ(A a, B b) WITHIN 60",
             {"watermark": "1 minute", "time": "n"},
             TimeColumnError,
-            "timestamp",
+            "'n' is int64",
+        ),
+        (
+            "PATTERN SEQ(A a, B b) WITHIN 1 minute",
+            {"watermark": "1 minute", "time": "local"},
+            TimeColumnError,
+            "'local' is one without a time zone",
         ),
     ],
 )
@@ -206,7 +212,9 @@ def test_what_cannot_run_is_refused_before_the_first_batch(
     spark: SparkSession, query: str, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     rate = spark.readStream.format("rate").load()
-    events = rate.select(F.col("timestamp").alias("ts"), F.col("value").alias("n"), F.lit("A").alias("kind"))
+    events = rate.selectExpr(
+        "timestamp AS ts", "value AS n", "cast(timestamp AS timestamp_ntz) AS local", "'A' AS kind"
+    )
     with pytest.raises(error, match=message):
         fyke.match(events, query, **{**OPTIONS, **options})
 

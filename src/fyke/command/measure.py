@@ -59,14 +59,15 @@ class Question:
 
 
 def measure(question: Question, rows: int) -> Measured:
-    """Answer a question both ways, each on one core, once the kernels are loaded."""
+    """Answer a question both ways, each on one core, once the kernels are loaded and the rows are dicts."""
     options: dict[str, Any] = {"time": "ts", "type": "kind", "threads": 1}
     fyke.match(question.make(_FEW), question.query, **options)
     events = question.make(rows)
+    listed = events.to_pylist()
     begin = time.perf_counter()
     found = fyke.match(events, question.query, **options)
     between = time.perf_counter()
-    expected = question.loop(events.to_pylist())
+    expected = question.loop(listed)
     end = time.perf_counter()
     mine = zip(found.column("start").to_pylist(), found.column("end").to_pylist(), strict=True)
     same = sorted(mine) == sorted((match[0]["ts"], match[-1]["ts"]) for match in expected)

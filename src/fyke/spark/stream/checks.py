@@ -105,8 +105,9 @@ def _check_totals(plan: Plan) -> None:
 def check_time(name: str, kind: pa.DataType) -> None:
     """Refuse a time column that watermarks cannot be of."""
     if not pa.types.is_timestamp(kind) or kind.tz is None:
+        found = "one without a time zone" if pa.types.is_timestamp(kind) else str(kind)
         raise TimeColumnError(
-            f"on a stream the time column must be a timestamp, and {name!r} is {kind}",
+            f"on a stream the time column must be a timestamp with a time zone, and {name!r} is {found}",
             remedy="Cast it, as in events.withColumn('ts', F.col('ts').cast('timestamp')).",
         )
 
