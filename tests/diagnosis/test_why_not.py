@@ -44,6 +44,15 @@ def test_table_has_the_same() -> None:
     assert [row["rows"] for row in rows if row["part"] == "attempt"] == [3, 2, 0]
 
 
+def test_the_nearest_miss_is_not_only_of_the_next_event() -> None:
+    """Without the condition the strategy takes the first reading, and would not look at the second."""
+    heated = pa.table({"k": list("ARRB"), "heat": [0.0, 88.5, 91.25, 0.0], "t": [0, 1, 2, 3]})
+    query = "PATTERN SEQ(A a, R r, B b) WHERE { r.heat > 95 } WITHIN 10"
+    found = fyke.why_not(heated, query, time="t", type="k")
+    assert "the nearest miss is 91.25 > 95" in str(found)
+    assert "Change: r.heat >= 91.25 instead of r.heat > 95 gives 1 match." in str(found)
+
+
 def test_a_query_with_matches_says_so() -> None:
     found = fyke.why_not(SHOP, SALE, **POINTS)
     assert found.cause == "matched"

@@ -23,7 +23,8 @@ from fyke.engine.kernels.jit import seconds_compiling
 from fyke.engine.matchset import MatchSet
 from fyke.engine.output.builders import builder_of
 from fyke.errors import LimitError, QueryError
-from fyke.language.ast import ReturnItem
+from fyke.language import ast
+from fyke.language.ast import ReturnItem, Strategy
 from fyke.plan.anchors import find_anchors
 from fyke.plan.plan import Plan
 
@@ -108,6 +109,18 @@ class Prober:
             return self.find(setup, all_events=all_events)
         except QueryError:
             return NOTHING
+
+    def combinations(self, setup: Setup | None, found: Found) -> Found:
+        """Return all combinations behind ``found``: a strategy that takes the next event hides the rest.
+
+        With groups there may be too many, and ``found`` is returned as it is.
+        """
+        if setup is None or setup.query.strategy is not Strategy.NEXT:
+            return found
+        if any(each.group for each in ast.events(setup.query.pattern)):
+            return found
+        every = self.tried(replace(setup, query=replace(setup.query, strategy=Strategy.ANY)))
+        return every if every.matches else found
 
     def _search_some(self, setup: Setup) -> Found:
         for events in self._samples():

@@ -174,7 +174,9 @@ class Refiner:
                 plain, cause="null_value", cost=1.5, text=f"{text} is never true, for nothing equals NULL."
             )
         groups = [each.variable for each in events(before.query.pattern) if each.group]
-        compared = compared_in_matches(condition, found, self.events.full, groups)
+        compared = compared_in_matches(
+            condition, self.prober.combinations(plain.setup, found), self.events.full, groups
+        )
         if compared is None:
             compared = self._returned(condition, plain.setup)
         if compared is None:
