@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.docs.blocks import ROOT, Block, blocks, folder_of_its_own, pages, run
+from tests.spark.tables import settings
 
 GRAMMAR = [ROOT / "src" / "fyke" / "language" / name for name in ("sase.lark", "expression.lark")]
 
@@ -30,9 +32,11 @@ def _named(page: Path) -> str:
 @pytest.mark.parametrize("page", [_marked(page) for page in pages()])
 def test_blocks_print_what_the_page_says(page: Path, request: pytest.FixtureRequest) -> None:
     namespace: dict[str, Any] = {"__name__": "page"}
+    unchanged: AbstractContextManager[None] = nullcontext()
     if any("SparkSession" in block.code for block in blocks(page)):
-        request.getfixturevalue("spark")  # the page's getOrCreate() finds this session
-    with folder_of_its_own():
+        # The page's getOrCreate() finds this session, and may change its settings.
+        unchanged = settings(request.getfixturevalue("spark"), {"spark.sql.shuffle.partitions": "4"})
+    with folder_of_its_own(), unchanged:
         for block in blocks(page):
             if block.is_run:
                 printed = run(block, page, namespace)
