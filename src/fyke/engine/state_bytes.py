@@ -33,7 +33,7 @@ from fyke.plan.plan import ROLES, Plan
 
 MAGIC, FORMAT = b"\xf5FykeSt\n", 1
 _HEAD, CHECKSUM = struct.Struct("<8sHI"), 16
-_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)  # other cores have tasks of their own
 _MATCHES = ("positions", "variables", "offsets", "alternative")
 _KINDS = {"int64": np.int64, "int16": np.int16, "float64": np.float64, "bool": np.bool_}
 _START_AGAIN = "Or start again without it."

@@ -17,7 +17,9 @@ from fyke.engine.partition_state import part_of_rows
 BUCKET, MESSAGE = "bucket", "message"
 PACKED = f"{BUCKET} int, {MESSAGE} binary"
 _SCHEMA = pa.schema([(BUCKET, pa.int32()), (MESSAGE, pa.binary())])
-_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+# Every core has a task of its own: Arrow's threads would only wait for one another.
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_READING = pa.ipc.IpcReadOptions(use_threads=False)
 
 _greeted: set[str] = set()  # operators whose buckets a task of this process has called
 
@@ -76,5 +78,5 @@ def to_bytes(table: pa.Table) -> bytes:
 
 def from_bytes(messages: Iterable[bytes], schema: pa.Schema) -> pa.Table:
     """Return the rows of several messages as one table."""
-    tables = [pa.ipc.open_stream(message).read_all() for message in messages]
+    tables = [pa.ipc.open_stream(message, options=_READING).read_all() for message in messages]
     return pa.concat_tables([schema.empty_table(), *tables])
