@@ -26,6 +26,7 @@ def test_duckdb_finds_the_same_matches_in_every_way(case: Case) -> None:
         same(case, name, mine, peers_duckdb.rows_of(connection, sql))
 
 
+@pytest.mark.long  # its joins take half a minute
 @pytest.mark.spark
 def test_spark_sql_finds_the_same_matches(spark: SparkSession) -> None:
     for case in CASES:

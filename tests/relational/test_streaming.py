@@ -191,7 +191,12 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+QUICK = "aggregate of a join"  # the others take half a minute each
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == QUICK else pytest.mark.long) for name in PROGRAMS]
+)
 def test_queries_of_a_streaming_program_read_joins(spark: SparkSession, tmp_path: Path, name: str) -> None:
     """The end of a joined event is an event time too, and no event within its delay is lost on the way."""
     program = fyke.program(PROGRAMS[name])
