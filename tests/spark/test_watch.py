@@ -50,11 +50,11 @@ class Query:
 
 
 FIRST = (
-    "alerts: 1 batches, 10 events, 2 matches, 1 late, 1 rejected, 3 runs alive, "
+    "alerts: 1 batch, 10 events, 2 matches, 1 late, 1 rejected, 3 runs alive, "
     "state 4 rows, 0.0 MB, 30 s behind"
 )
 SECOND = FIRST.replace(
-    "1 batches, 10 events, 2 matches, 1 late, 1 r", "2 batches, 20 events, 4 matches, 2 late, 2 r"
+    "1 batch, 10 events, 2 matches, 1 late, 1 r", "2 batches, 20 events, 4 matches, 2 late, 2 r"
 )
 
 
