@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
+
+# Tests have folders of kernels of their own; tests/engine/test_kernel_cache.py switches this on.
+os.environ["FYKE_COMPILE_AHEAD"] = "0"
 
 
 @pytest.fixture(scope="session")

@@ -107,7 +107,8 @@ def match(
     timeouts
         Whether attempts that expire are rows too.  For a sequence of single events under
         ``skip_till_next_match``: one row for each start, with the number of steps it ``reached`` and its
-        ``status``, ``"match"`` or ``"timeout"``; steps that did not come are null.
+        ``status``, ``"match"`` or ``"timeout"``; steps that did not come are null.  For a MATCH_RECOGNIZE
+        clause with WITHIN: also a row for each start without a match that no row of its window contradicts.
     params
         Values for the parameters of the query, by name: ``a.x > :limit`` with ``params={"limit": 5}``.
     threads

@@ -152,9 +152,8 @@ def test_columns_are_mapped_as_in_tables(spark: SparkSession) -> None:
     assert (row["user"], row["n"], row["kind"], row["left"]) == ("ann", 5, "Login", True)
 
 
-@pytest.mark.parametrize(
-    "number, code", [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_stream_stops_cleanly(number: int, code: int, folder: Path) -> None:
     command = [sys.executable, "-m", "fyke", "run", "live.toml"]
     with (folder / "log").open("w") as log:

@@ -11,12 +11,14 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import fyke
-from fyke.engine.kernels import cache, jit
+from fyke.engine import warm_up
+from fyke.engine.kernels import ahead, cache, jit
 from fyke.engine.kernels.input.sorting import is_identity
 from fyke.engine.kernels.jit import ENTRIES, seconds_compiling
 from fyke.engine.kernels.modes import ENABLED
@@ -138,6 +140,90 @@ def test_a_killed_process_leaves_the_lock_to_the_next(tmp_path: Path) -> None:
     assert use(tmp_path) == ""
 
 
+# --- one wait -------------------------------------------------------------------------------------
+
+
+def test_the_first_kernel_starts_the_process_that_compiles_the_others(tmp_path: Path) -> None:
+    before = """
+    from fyke.engine.kernels import ahead
+    ahead._COMMAND = "import fyke.limits; open('started', 'w').close()"
+    """
+    after = "from fyke.engine.kernels import ahead\nprint(ahead._started[0].wait(timeout=60))"
+    script = KERNELS_ONLY + textwrap.dedent(before) + USE + after
+    printed, said = finished(start(script, tmp_path, FYKE_COMPILE_AHEAD="1"))
+    assert printed == ["True False", "0"], said
+    assert "compiled in the background" in said
+    assert (tmp_path / "fyke" / "started").exists()  # it can import what this process can
+
+
+@pytest.mark.long
+def test_the_first_query_has_all_other_kernels_compiled_in_the_background(tmp_path: Path) -> None:
+    script = """
+    import os, logging, pyarrow as pa, fyke
+    from fyke.engine.kernels import ahead
+    table = pa.table({"t": [1, 2], "kind": ["A", "B"]})
+    print(fyke.match(table, "PATTERN SEQ(A a, B b)", time="t", type="kind").num_rows)
+    (other,) = ahead._started
+    print(other.wait(timeout=300))
+    """
+    printed, said = finished(start(textwrap.dedent(script), tmp_path, FYKE_COMPILE_AHEAD="1"))
+    assert printed == ["1", "0"], said
+    assert said.splitlines() == [
+        "Fyke compiles its kernels for this machine, which takes some seconds and is kept for the next time. "
+        "Those of other queries are compiled in the background."
+    ]
+    script = (
+        "from fyke.engine.warm_up import ENTRIES; print(len(ENTRIES), all(e.is_on_disk() for e in ENTRIES))"
+    )
+    assert finished(start(script, tmp_path)) == ([f"{len(ENTRIES)} True"], "")
+
+
+def test_one_process_compiles_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "writable_folder", lambda: tmp_path)
+    script = """
+    from pathlib import Path
+    from fyke.engine.kernels import cache
+    cache.writable_folder = lambda: Path.cwd()
+    with cache.alone("ahead.lock") as alone:
+        print(alone)
+    """
+    other = [sys.executable, "-c", textwrap.dedent(script)]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with cache.alone("ahead.lock") as alone:
+        assert alone
+        assert subprocess.check_output(other, cwd=tmp_path, env=variables, text=True) == "False\n"
+    assert subprocess.check_output(other, cwd=tmp_path, env=variables, text=True) == "True\n"
+
+
+@pytest.mark.parametrize(
+    "reason", ["switched off", "a worker of Spark", "an embedded interpreter", "no folder"]
+)
+def test_nothing_is_compiled_in_the_background(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
+    monkeypatch.setenv("FYKE_COMPILE_AHEAD", "0" if reason == "switched off" else "1")
+    if reason == "a worker of Spark":
+        monkeypatch.setitem(sys.modules, "pyspark.worker", sys)
+    elif reason == "an embedded interpreter":
+        monkeypatch.setattr(sys, "executable", "/usr/bin/blender")
+    elif reason == "no folder":
+        monkeypatch.setattr(ahead, "writable_folder", lambda: None)
+    monkeypatch.setattr(ahead.subprocess, "Popen", lambda *_, **__: pytest.fail(f"started: {reason}"))
+    assert not ahead.compile_the_others.__wrapped__()
+
+
+def test_kernels_for_workers_are_compiled_in_the_background_if_any_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = []
+    monkeypatch.setattr(warm_up, "compile_the_others", lambda: started.append(True))
+    there, missing = (SimpleNamespace(compiled=False, is_on_disk=lambda x=x: x) for x in (True, False))
+    monkeypatch.setattr(warm_up, "ENTRIES", [there])
+    warm_up.compile_for_workers()
+    assert started == []
+    monkeypatch.setattr(warm_up, "ENTRIES", [there, missing])
+    warm_up.compile_for_workers()
+    assert started == [True]
+
+
 # --- a bad cache ----------------------------------------------------------------------------------
 
 
@@ -253,7 +339,7 @@ def test_a_file_of_another_user_is_not_loaded(
 def test_a_lock_that_cannot_be_had_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "compile.lock").mkdir()  # cannot be opened, as one of another user
     monkeypatch.setattr(cache, "writable_folder", lambda: tmp_path)
-    with cache.compile_lock(), cache.compile_lock():
+    with cache.compile_lock("a.kernel"), cache.compile_lock("a.kernel"):
         pass
 
 

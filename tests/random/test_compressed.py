@@ -16,12 +16,14 @@ from tests.random.results import difference
 from tests.random.streams import Case, cases
 from tests.random.test_engine_against_reference import SETTINGS
 
+EXAMPLES = [25, pytest.param(200, marks=pytest.mark.long)]
 WAYS = (Techniques(), Techniques(merging=False), Techniques(search="backtrack", robust="post_processing"))
 
 
+@pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("strategy", Strategy)
-def test_enumerated_graphs_are_all_matches(strategy: Strategy) -> None:
-    @settings(SETTINGS, max_examples=60, derandomize=True)
+def test_enumerated_graphs_are_all_matches(strategy: Strategy, examples: int) -> None:
+    @settings(SETTINGS, max_examples=examples, derandomize=True)
     @given(cases(strategy, judged=False))
     def check(case: Case) -> None:
         query = replace(case.query, returns=None)
@@ -39,9 +41,10 @@ def test_enumerated_graphs_are_all_matches(strategy: Strategy) -> None:
     check()
 
 
+@pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("strategy", Strategy)
-def test_graphs_hold_the_matches_of_the_reference(strategy: Strategy) -> None:
-    @settings(SETTINGS, max_examples=60, derandomize=True)
+def test_graphs_hold_the_matches_of_the_reference(strategy: Strategy, examples: int) -> None:
+    @settings(SETTINGS, max_examples=examples, derandomize=True)
     @given(cases(strategy))
     def check(case: Case) -> None:
         query = replace(case.query, returns=None)

@@ -43,7 +43,7 @@ def tallied(draw: st.DrawFn, *, judged: bool) -> Case:
 def test_tallies_equal_the_reference() -> None:
     ways: list[str] = []
 
-    @settings(SETTINGS, max_examples=400, derandomize=True)
+    @settings(SETTINGS, max_examples=200, derandomize=True)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         case = data.draw(tallied(judged=True))
@@ -62,15 +62,15 @@ def test_tallies_equal_the_reference() -> None:
         ways.append(fyke.explain(case.table, case.query, **case.options, engine=engine))
 
     check()
-    assert sum("by a recurrence" in way for way in ways) >= 30
-    assert sum("by counting (every match is visited" in way for way in ways) >= 30
-    assert sum("chunk by chunk (every match is visited" in way for way in ways) >= 30
+    assert sum("by a recurrence" in way for way in ways) >= 15
+    assert sum("by counting (every match is visited" in way for way in ways) >= 15
+    assert sum("chunk by chunk (every match is visited" in way for way in ways) >= 15
 
 
 def test_tallies_of_any_split_add_up() -> None:
     recurrences, chunked, met = [], [], []
 
-    @settings(SETTINGS, max_examples=400, derandomize=True)
+    @settings(SETTINGS, max_examples=200, derandomize=True)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         case = data.draw(tallied(judged=False))
@@ -104,6 +104,6 @@ def test_tallies_of_any_split_add_up() -> None:
             met.append(valued and not counting.subsets)
 
     check()
-    assert sum(recurrences) >= 20
-    assert sum(chunked) >= 20
-    assert sum(met) >= 20
+    assert sum(recurrences) >= 10
+    assert sum(chunked) >= 10
+    assert sum(met) >= 10

@@ -70,7 +70,7 @@ def decides_several_early(case: Case) -> bool:
 def test_lazy_engines_equal_the_reference() -> None:
     matched, engines = [], set()
 
-    @settings(SETTINGS, max_examples=500, derandomize=True)
+    @settings(SETTINGS, max_examples=250, derandomize=True)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         case = data.draw(cases(Strategy.ANY))
@@ -79,16 +79,17 @@ def test_lazy_engines_equal_the_reference() -> None:
         engines.add((options["engine"], options["techniques"].absence, options["techniques"].order is None))
 
     check()
-    assert len(matched) >= 450
+    assert len(matched) >= 225
     assert sum(matched) >= len(matched) / 3
     assert len(engines) == 9  # a tree has no order
 
 
-def test_absences_of_several_events_equal_the_reference() -> None:
+@pytest.mark.parametrize("examples", [300, pytest.param(2_000, marks=pytest.mark.long)])
+def test_absences_of_several_events_equal_the_reference(examples: int) -> None:
     """Their first chance is before the match is whole, where no group has a say ([L] 4.4.2)."""
     matched, early, ways = [], [], set()
 
-    @settings(SETTINGS, max_examples=1_000, derandomize=True)
+    @settings(SETTINGS, max_examples=examples, derandomize=True)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         case = data.draw(guarded_cases())
@@ -99,7 +100,7 @@ def test_absences_of_several_events_equal_the_reference() -> None:
         ways.add((options["engine"], techniques.absence, techniques.order is None, early[-1]))
 
     check()
-    assert len(matched) >= 900
+    assert len(matched) >= 0.9 * examples
     assert sum(matched) >= len(matched) / 3
     assert sum(early) >= len(early) / 2
     forms = {(form, form != "post_processing") for form in ABSENCES}
@@ -110,7 +111,7 @@ def test_absences_of_several_events_equal_the_reference() -> None:
 def test_every_order_of_a_chain_gives_the_same_rows() -> None:
     tried = []
 
-    @settings(SETTINGS, max_examples=30, derandomize=True)
+    @settings(SETTINGS, max_examples=15, derandomize=True)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         case = data.draw(cases(Strategy.ANY).filter(lambda case: 3 <= len(names_of(case)) <= 5))

@@ -17,6 +17,7 @@ from tests.random.test_engine_against_reference import SETTINGS
 NONE = Techniques(
     filter=False, partition=False, candidate_windows=False, merging=False, robust="post_processing"
 )
+EXAMPLES = [30, pytest.param(200, marks=pytest.mark.long)]
 VARIANTS = {
     "none of them": NONE,
     "no filter": Techniques(filter=False),
@@ -31,11 +32,12 @@ VARIANTS = {
 }
 
 
+@pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("strategy", Strategy)
-def test_no_technique_changes_the_rows(strategy: Strategy) -> None:
+def test_no_technique_changes_the_rows(strategy: Strategy, examples: int) -> None:
     """The default is judged by the reference elsewhere; here it is the judge."""
 
-    @settings(SETTINGS, max_examples=80, derandomize=True)
+    @settings(SETTINGS, max_examples=examples, derandomize=True)
     @given(cases(strategy, judged=False))
     def check(case) -> None:  # type: ignore[no-untyped-def]
         options = {**case.options, "engine": "automaton"}
@@ -48,9 +50,10 @@ def test_no_technique_changes_the_rows(strategy: Strategy) -> None:
     check()
 
 
+@pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("strategy", Strategy)
-def test_no_technique_changes_what_batches_give(strategy: Strategy) -> None:
-    @settings(SETTINGS, max_examples=80, derandomize=True)
+def test_no_technique_changes_what_batches_give(strategy: Strategy, examples: int) -> None:
+    @settings(SETTINGS, max_examples=examples, derandomize=True)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         case = data.draw(cases(strategy, judged=False))

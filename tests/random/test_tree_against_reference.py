@@ -56,7 +56,7 @@ def judge(case: Case, options: dict[str, Any]) -> bool:
 def test_trees_equal_the_reference() -> None:
     matched, ways = [], set()
 
-    @settings(SETTINGS, max_examples=500, derandomize=True)
+    @settings(SETTINGS, max_examples=250, derandomize=True)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         case = data.draw(cases(data.draw(st.sampled_from(STRATEGIES))))
@@ -66,7 +66,7 @@ def test_trees_equal_the_reference() -> None:
         ways.add((case.query.strategy, techniques.propagation, techniques.pass_down, techniques.tree is None))
 
     check()
-    assert len(matched) >= 450
+    assert len(matched) >= 225
     assert sum(matched) >= len(matched) / 3
     assert len(ways) >= 20
 

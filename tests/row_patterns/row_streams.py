@@ -30,19 +30,19 @@ from tests.random.restarts import MemoryStore
 Bit = tuple[pa.Table, int | None]
 
 
-def row_plan(clause: str, schema: pa.Schema) -> RowPlan:
+def row_plan(clause: str, schema: pa.Schema, *, timeouts: bool = False) -> RowPlan:
     """Return the plan of a clause on rows of a schema."""
     query = fyke.parse(clause)
     assert isinstance(query, RowPatternQuery)
     columns = dict(zip(schema.names, schema.types, strict=True))
-    return make_row_plan(analyse_row_pattern(query, columns), Limits())
+    return make_row_plan(analyse_row_pattern(query, columns, timeouts=timeouts), Limits())
 
 
 class RowStream:
     """A clause that reads rows bit by bit; a new engine reads the state from bytes each time."""
 
-    def __init__(self, clause: str, schema: pa.Schema, *, parts: int = 1) -> None:
-        self.plan, self.schema, self.parts = row_plan(clause, schema), schema, parts
+    def __init__(self, clause: str, schema: pa.Schema, *, parts: int = 1, timeouts: bool = False) -> None:
+        self.plan, self.schema, self.parts = row_plan(clause, schema, timeouts=timeouts), schema, parts
         self.data = encode_row_state(self.plan, RowEngine(self.plan).start(schema))
         self.found: list[pa.Table] = []
         self.late = 0
@@ -70,8 +70,8 @@ class RowStream:
 class StoredRowStream(RowStream):
     """The same with its state in a store, of which rows are written once."""
 
-    def __init__(self, clause: str, schema: pa.Schema, *, parts: int = 1) -> None:
-        super().__init__(clause, schema, parts=parts)
+    def __init__(self, clause: str, schema: pa.Schema, *, parts: int = 1, timeouts: bool = False) -> None:
+        super().__init__(clause, schema, parts=parts, timeouts=timeouts)
         self.store = MemoryStore()
         self.held: HeldRows | None = None
 

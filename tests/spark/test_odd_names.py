@@ -16,7 +16,7 @@ from tests.spark.tables import frame_of
 
 pytestmark = pytest.mark.spark
 
-NAMES = ["a.b", "a b", "a`b", "select", "ä", "a[0]", "x-y", '"']
+NAMES = ["a.b", "a`b", '"', "a b", "select", "ä", "a[0]", "x-y"]
 OPTIONS: dict[str, Any] = {"time": "t", "type": "kind"}
 
 
@@ -30,7 +30,9 @@ def test_a_name_of_fykes_own_is_refused(spark: SparkSession, name: str) -> None:
         fyke.match(frame_of(spark, events(name)), "PATTERN SEQ(A a, B b)", **OPTIONS)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [*NAMES[:3], *(pytest.param(name, marks=pytest.mark.long) for name in NAMES[3:])]
+)
 @pytest.mark.parametrize("metrics", [None, fyke.Metrics()], ids=["plain", "metrics"])
 def test_a_result_with_an_odd_name(spark: SparkSession, name: str, metrics: fyke.Metrics | None) -> None:
     table = events(name)

@@ -43,14 +43,19 @@ def files():
     return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet("{root}/in")
 
 
+matches, same_matches = (
+    fyke.match(files(), {query!r}, time="ts", type="kind", watermark="2 minutes") for _ in range(2)
+)
+
+
 @dp.table
 def alerts():
-    return fyke.match(files(), {query!r}, time="ts", type="kind", watermark="2 minutes")
+    return matches
 
 
 @dp.temporary_view
 def same_alerts():
-    return fyke.match(files(), {query!r}, time="ts", type="kind", watermark="2 minutes")
+    return same_matches
 
 
 @dp.table
@@ -59,7 +64,23 @@ def copied():
 """
 
 
-def pipeline(root: Path, events: pa.Table, configuration: str) -> subprocess.CompletedProcess[str]:
+INSIDE = """
+from pyspark import pipelines as dp
+from pyspark.sql import SparkSession
+
+import fyke
+
+
+@dp.table
+def alerts():
+    rates = SparkSession.active().readStream.format("rate").load()
+    return fyke.match(rates, {query!r}, time="timestamp", watermark="1 minute")
+"""
+
+
+def pipeline(
+    root: Path, events: pa.Table, configuration: str, flows: str = FLOWS
+) -> subprocess.CompletedProcess[str]:
     """Write a pipeline with its events, and run it."""
     (root / "in").mkdir()
     (root / "transformations").mkdir()
@@ -67,7 +88,7 @@ def pipeline(root: Path, events: pa.Table, configuration: str) -> subprocess.Com
         pq.write_table(part, root / "in" / f"{number}.parquet")
         os.utime(root / "in" / f"{number}.parquet", (1_000 + number,) * 2)
     (root / "spark-pipeline.yml").write_text(SPEC.format(root=root) + configuration)
-    (root / "transformations" / "alerts.py").write_text(FLOWS.format(root=root, query=QUERY))
+    (root / "transformations" / "alerts.py").write_text(flows.format(root=root, query=QUERY))
     script = Path(sys.executable).parent / "spark-pipelines"
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     return subprocess.run(
@@ -93,3 +114,12 @@ def test_a_pipeline_that_keeps_state_elsewhere_is_told_what_to_write(tmp_path: P
     said = done.stdout + done.stderr
     assert "keeps its state in RocksDB, and this session cannot be told so" in said, said[-3_000:]
     assert f"Put {STORE}: {ROCKS} into the configuration of the pipeline." in said
+
+
+def test_a_pattern_inside_a_function_is_told_where_to_go(tmp_path: Path) -> None:
+    done = pipeline(tmp_path, in_time(stream()), f"  {STORE}: {ROCKS}\n", INSIDE)
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert "Call Fyke above the function, and let the function return what that returned." in said, said[
+        -3_000:
+    ]

@@ -71,6 +71,17 @@ def test_a_statement_is_the_clause_and_the_rest(session: SparkSession) -> None:
     assert_same(found.toArrow(), expected)
 
 
+def test_attempts_that_expire_are_rows_of_a_statement(session: SparkSession) -> None:
+    clause = RISES.replace("(strt up+)", "(strt up up up) WITHIN 3")
+    found = fyke.sql(
+        session, f"SELECT m.* FROM ticks {clause} AS m WHERE m.status = 'timeout'", timeouts=True
+    )
+    told = fyke.match(TICKS, clause, timeouts=True)
+    expected = told.filter(pc.field("status") == "timeout")
+    assert 0 < expected.num_rows < told.num_rows
+    assert_same(found.toArrow(), expected)
+
+
 STATEMENTS = {
     "joined": (
         f"SELECT n.name, m.gain FROM ticks t {RISES} AS m JOIN names AS n ON n.symbol = m.symbol",

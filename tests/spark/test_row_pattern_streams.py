@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +60,14 @@ MATCH_RECOGNIZE (
   ALL MATCHES
   PATTERN (A R{0,3} B) DEFINE A AS kind = 'A', B AS kind = 'B'
 )""",
+    "timeouts": """
+MATCH_RECOGNIZE (
+  PARTITION BY k ORDER BY ts, n, x, v, s, kind, since
+  MEASURES FIRST(ts) AS began, LAST(CLASSIFIER()) AS label, MATCH_NUMBER() AS number
+  PATTERN (A R{0,3}? B) WITHIN INTERVAL '10' MINUTE DEFINE A AS kind = 'A', B AS kind = 'B' AND x > A.x
+)""",
 }
+OPTIONS = {"timeouts": {"timeouts": True}}
 
 
 def shuffled(table: pa.Table, seed: int) -> pa.Table:
@@ -74,21 +82,25 @@ def run(spark: SparkSession, root: Path, names: list[str], parts: int) -> None:
         live.add(shuffled(events.slice(part * size, size), part))
     for name in names:
         clause, file = CLAUSES[name], name.replace(" ", "_")
-        frame = fyke.match(live.events(), clause, watermark="2 minutes")
+        options: dict[str, Any] = OPTIONS.get(name, {})
+        frame = fyke.match(live.events(), clause, watermark="2 minutes", **options)
         query = finished(lambda frame=frame, file=file: live.start(frame, file, once=True))  # type: ignore[misc]
         written = live.written(frame, file)
-        rest = fyke.flush(live.events(), clause, checkpoint=str(root / f"{file}.checkpoint")).toArrow()
-        expected = fyke.match(events, clause)
+        checkpoint = str(root / f"{file}.checkpoint")
+        rest = fyke.flush(live.events(), clause, checkpoint=checkpoint, **options).toArrow()
+        expected = fyke.match(events, clause, **options)
         found = pa.concat_tables([written.cast(rest.schema), rest]).cast(expected.schema)
         assert as_sorted(found) == as_sorted(expected), name
         assert expected.num_rows > 3, name
         assert written.num_rows >= expected.num_rows / 2, name
+        if options:
+            assert set(written["status"].to_pylist()) == {"match", "timeout"}
         seen = counts(query)
         assert (seen["late"], seen["events"]) == (0, events.num_rows), name
 
 
 def test_a_stream_brings_the_rows_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
-    run(spark, tmp_path, ["valleys"], 2)
+    run(spark, tmp_path, ["timeouts"], 2)
 
 
 @pytest.mark.long  # every micro-batch of Spark takes seconds
@@ -182,8 +194,8 @@ def test_what_a_stream_cannot_decide_is_refused_by_the_call(spark: SparkSession,
         )
     with pytest.raises(OptionError, match="needs a watermark"):
         fyke.match(events, pairs("A B"))
-    with pytest.raises(OptionError, match=r"(?s)timeouts has a meaning.*is optional in the pattern"):
-        fyke.match(events, pairs("A B"), timeouts=True)
+    with pytest.raises(OptionError, match="timeouts needs a window"):
+        fyke.match(events, "MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS kind = 'A')", timeouts=True)
     with pytest.raises(OptionError, match="metrics are of one run"):
         fyke.match(events, pairs("A B"), watermark="1 second", metrics=fyke.Metrics())
     with pytest.raises(OptionError, match="these rows are no stream"):

@@ -122,6 +122,14 @@ def test_many_random_clauses(spark: SparkSession, block: int) -> None:
         check(spark, case.table, case.clause, PARTITIONS[seed % 3])
 
 
+@pytest.mark.parametrize("partitions", PARTITIONS)
+def test_attempts_that_expire(spark: SparkSession, partitions: int) -> None:
+    clause = V_SHAPE.replace("(strt down+ up+)", "(strt down+ up+) WITHIN 4")
+    expected = fyke.match(TICKS, clause, timeouts=True)
+    assert set(expected["status"].to_pylist()) == {"match", "timeout"}
+    assert_same(fyke.match(in_order(spark, TICKS, partitions), clause, timeouts=True).toArrow(), expected)
+
+
 # --- order and partitions -------------------------------------------------------------------------
 
 

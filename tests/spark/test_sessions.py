@@ -115,6 +115,7 @@ def test_spark_connect() -> None:
     assert "connected" in printed
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_session_started_before_fyke(tmp_path: Path) -> None:
     """Its workers would run the first python3 on the path, here one that is not Python at all."""

@@ -68,6 +68,22 @@ def test_a_stream_brings_the_rows_of_the_batch(
     assert matched > 50
 
 
+def test_a_watermark_that_falls_on_the_end_of_a_window_loses_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A timer for the next microsecond is one for the next millisecond, and must outlive this batch."""
+    events = in_time(stream())
+    live = Live(spark, tmp_path, events.schema)
+    query = "PATTERN SEQ(A a, B+ b[], ~C c) WHERE greedy_skip_till_next_match { [k] } WITHIN 20 minutes"
+    frame = fyke.match(live.events(), query, **OPTIONS, watermark="2 minutes")
+    for part in (events.slice(0, 120), events.slice(120), the_end(events)):
+        live.add(part)
+    running = live.start(frame, "matches")
+    settle(running)
+    running.stop()
+    assert_same(live.written(frame, "matches"), on_table(events, query, **OPTIONS))
+
+
 def moments(*seconds: int, kinds: str) -> pa.Table:
     """Return events at seconds, of the types that letters name."""
     ticks = pa.array([START + second * SECOND for second in seconds], pa.int64())
@@ -344,7 +360,7 @@ def test_progress_is_a_dict_and_can_be_watched(spark: SparkSession, tmp_path: Pa
     running.stop()
     out = io.StringIO()
     assert fyke.watch(running, out=out) == fyke.progress(running)
-    assert "3 events, 1 matches, 0 late, 1 rejected" in out.getvalue()
+    assert "3 events, 1 match, 0 late, 1 rejected" in out.getvalue()
     with pytest.raises(InputError, match="progress takes a running query"):
         fyke.progress(frame)
 

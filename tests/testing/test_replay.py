@@ -127,3 +127,59 @@ def test_what_a_replay_needs_is_told() -> None:
         replay(PAIR, "a@0 b@1", delay=-1)
     with pytest.raises(InputError, match="takes a pattern"):
         replay("SELECT * FROM [RANGE 5 seconds] a", "a@0 b@1")
+
+
+# --- MATCH_RECOGNIZE --------------------------------------------------------------------------------
+
+
+def clause(pattern: str, order: str = "time", measures: str = "FIRST(time) AS began, count(*) AS n") -> str:
+    return (
+        f"MATCH_RECOGNIZE (PARTITION BY k ORDER BY {order} MEASURES {measures} "
+        f"PATTERN ({pattern}) WITHIN 9 DEFINE A AS type = 'a', B AS type = 'b')"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a(k=1)@0 b(k=1)@3 b(k=1)@5 a(k=2)@5 b(k=1)@30",
+        "a(k=1)@0 | b(k=1)@3 | b(k=1)@5 a(k=2)@5 | b(k=1)@30",
+        "a(k=1)@0 | crash | b(k=1)@3 | crash | b(k=1)@5 a(k=2)@5 | crash | b(k=1)@30",
+    ],
+)
+def test_any_split_and_any_crash_give_the_rows_of_a_clause(text: str) -> None:
+    seen = replay(clause("A B+"), text)
+    assert_matches(seen, [{"k": 1, "began": 0, "n": 3}])
+    assert_same_as_batch(seen)
+    assert seen.state_bytes[-1] == 0
+    told = replay(clause("A B+"), text, timeouts=True)
+    assert_matches(told, [{"k": 1, "status": "match"}, {"k": 2, "n": 1, "status": "timeout"}])
+    assert_same_as_batch(told)
+
+
+def test_a_clause_reports_when_a_match_is_certain_and_leaves_out_late_rows(fyke_replay) -> None:  # type: ignore[no-untyped-def]
+    seen = fyke_replay(clause("A B"), "b(k=1)@3 | a(k=1)@0 | c(k=1)@7 | c(k=1)@8", delay=4)
+    assert [batch.num_rows for batch in seen.batches] == [0, 0, 1, 0, 0]
+    assert seen.state_bytes[1] > 0
+    grown = fyke_replay(clause("A B+"), "a(k=1)@0 b(k=1)@3 | c(k=2)@8 | c(k=2)@9 | c(k=1)@10")
+    assert [batch.num_rows for batch in grown.batches] == [0, 0, 1, 0, 0]
+    late = replay(clause("A B"), "a(k=1)@0 | c(k=1)@9 | b(k=1)@3")
+    assert late.late.to_pylist() == [{"type": "b", "time": 3, "k": 1}]
+    assert late.matches.num_rows == 0
+
+
+def test_what_a_stream_refuses_of_a_clause_a_replay_refuses() -> None:
+    with pytest.raises(StreamError, match=r"\(A\+\) needs WITHIN"):
+        replay("MATCH_RECOGNIZE (ORDER BY time PATTERN (A+) DEFINE A AS type = 'a')", "a@0")
+    with pytest.raises(StreamError, match="it begins with k"):
+        replay(clause("A B", "k"), "a(k=1)@0")
+    with pytest.raises(OptionError, match="takes no option 'metrics'"):
+        replay(clause("A B"), "a(k=1)@0", metrics=None)
+    with pytest.raises(OptionError, match="type has a meaning for queries over events"):
+        replay(clause("A B"), "a(k=1)@0", type="type")
+
+
+def test_attempts_of_a_pattern_that_expire_are_replayed_as_the_batch_has_them() -> None:
+    seen = replay("PATTERN SEQ(a x, b y) WITHIN 9", "a@0 | a@5 b@6 | d@40", timeouts=True)
+    assert "status" in seen.matches.column_names
+    assert_same_as_batch(seen)

@@ -20,7 +20,7 @@ import pyarrow.dataset as ds
 from fyke.call.files import described, first_line, format_of, found_files, from_rows, is_rows, read_files
 from fyke.errors import InputError, shown
 from fyke.plan.outputs import OUTPUTS
-from fyke.spark.session import is_frame, view
+from fyke.spark.session import is_frame, is_streaming, view
 
 Events = Any  # a table or DataFrame of any kind, a path, the name of a view, or a dict {type: events}
 
@@ -92,7 +92,7 @@ def take_events(events: Events) -> Given:
 def _kind(inputs: Sequence[Any]) -> Kind:
     if not is_frame(inputs[0]):
         return Kind.TABLE
-    return Kind.STREAM if any(each.isStreaming for each in inputs) else Kind.BATCH
+    return Kind.STREAM if any(map(is_streaming, inputs)) else Kind.BATCH
 
 
 def _as_it_is(table: Any) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -42,8 +42,18 @@ class Streams:
             check_values(given.events, (), type_column)
             self.events = in_plain_types(given.events)  # others cannot be taken apart
 
-    def stream(self, name: str, *, place: Place | None = None, text: str | None = None) -> Input:
+    def stream(
+        self,
+        name: str,
+        *,
+        place: Place | None = None,
+        text: str | None = None,
+        timed: Callable[[Input], Input] = lambda given: given,
+    ) -> Input:
         """Return the events of one type.
+
+        ``timed`` gives events their watermark: before types are told apart, since an event of another type
+        says what time it is, too ([T] 2.1.2).
 
         Raises
         ------
@@ -59,16 +69,17 @@ class Streams:
                     remedy=f"Given are {listed(self.events)}: add {name!r} to the dict, or label a query "
                     f"of the program with it.{near_misses(name, self.events)}",
                 )
-            return Input(self.events[name], self.time)
+            return timed(Input(self.events[name], self.time))
         if self.type_column is None:
-            return Input(self.events, self.time)
+            return timed(Input(self.events, self.time))
         if self.given.on_spark:
-            return Input(of_type(self.events, self.type_column, [name]), self.time)
+            whole = timed(Input(self.events, self.time))
+            return replace(whole, events=of_type(whole.events, self.type_column, [name]))
         column = self.events.column(self.type_column)
         found = self.events.filter(pc.equal(column.cast(pa.string()), name))
         if found.num_rows == 0 and self.events.num_rows:
             warn_of_types(missing_types({name: ()}, types_in(column)))
-        return Input(found, self.time)
+        return timed(Input(found, self.time))
 
     def check_named(self, named: Mapping[str, Place | None], text: str | None) -> None:
         """Raise if a query names several streams of events that have no types."""

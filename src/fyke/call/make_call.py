@@ -9,12 +9,16 @@ from fyke.call.options import Options, RowOptions
 from fyke.call.pattern import PatternCall
 from fyke.call.relational import RelationalCall
 from fyke.call.row_patterns import RowPatternCall
-from fyke.call.source import spell_options
+from fyke.call.source import Source, spell_options
 from fyke.language.relational import RelationalQuery
 
 
-def make_call(given: Given, options: Options | RowOptions) -> PatternCall | RelationalCall | RowPatternCall:
+def make_call(
+    given: Given, options: Options | RowOptions, source: Source | None = None
+) -> PatternCall | RelationalCall | RowPatternCall:
     """Return the call of a query on given events, checked: nothing has run yet.
+
+    ``source``: what the events of a pattern come to, if another call with these options knows it.
 
     Raises
     ------
@@ -28,4 +32,4 @@ def make_call(given: Given, options: Options | RowOptions) -> PatternCall | Rela
     if isinstance(options.query, RelationalQuery):
         streams = Streams(given, time=options.time, type_column=options.type_column)
         return RelationalCall(streams, options)
-    return PatternCall(given, options)
+    return PatternCall(given, options, source)

@@ -62,6 +62,7 @@ class RowOptions:
     metrics: Metrics | None
     threads: int = 1
     watermark: str | None = None
+    timeouts: bool = False
 
 
 def check_options(
@@ -112,11 +113,10 @@ def check_options(
             "output": None if OUTPUTS[output].independent else output,
             "engine": None if engine == "auto" else engine,
             "complete_windows": complete_windows or None, "unique_order": unique_order or None,
-            "timeouts": timeouts or None,
         }  # fmt: skip
         _refuse_for_rows(given)
         bound = bind_row_parameters(asked, params)
-        return RowOptions(bound, bounds, metrics, _checked_threads(threads), watermark)
+        return RowOptions(bound, bounds, metrics, _checked_threads(threads), watermark, timeouts)
     known, arities = _checked_functions(functions)
     return Options(
         query=bind_parameters(asked, params),
@@ -144,8 +144,6 @@ def check_options(
 _INSTEAD = {
     "time": "ORDER BY says in which order rows come.",
     "tie_breaker": "ORDER BY says in which order rows come.",
-    "timeouts": "A part that may not come in time is optional in the pattern, as in (A B?) WITHIN ..., and a "
-    "measure such as LAST(B.ts) is null where it did not come.",
 }
 
 

@@ -12,7 +12,15 @@ import pyarrow as pa
 from fyke.call.events import Given, Kind
 from fyke.call.known_queries import KnownQuery, known_query
 from fyke.call.options import Options
-from fyke.call.source import check_values, computed_with, covering_table, in_order, make_source, timed
+from fyke.call.source import (
+    Source,
+    check_values,
+    computed_with,
+    covering_table,
+    in_order,
+    make_source,
+    timed,
+)
 from fyke.call.timeouts import with_status, with_timeouts
 from fyke.call.warn_user import warn_of_idle_tasks, warn_of_nothing, warn_of_ties, warn_of_types
 from fyke.engine.counters import Counters
@@ -48,8 +56,8 @@ from fyke.spark.stream.match import match_stream
 class PatternCall:
     """A pattern with its events, checked: ready to run, to be explained, or to be measured."""
 
-    def __init__(self, given: Given, options: Options) -> None:
-        """Bring the events together.
+    def __init__(self, given: Given, options: Options, source: Source | None = None) -> None:
+        """Bring the events together, unless that has been done: then ``source`` is what came of it.
 
         Raises
         ------
@@ -59,7 +67,7 @@ class PatternCall:
         if options.timeouts:
             assert isinstance(options.query, Query)
             options = replace(options, query=with_timeouts(options.query, options.output))
-        self.options, self.source = options, make_source(given, options)
+        self.options, self.source = options, source or make_source(given, options)
         self.streams = given.kind is Kind.STREAM
         if options.watermark is not None and not self.streams:
             raise OptionError(
@@ -168,14 +176,14 @@ class PatternCall:
         plan = kept.plan if kept is not None else self._planned_by_spark(query)
         if not self.source.on_spark:
             self._check_values(plan)
-        engine = choose_engine(options.engine, plan)
-        plan = replace(
-            plan,
-            functions=options.functions,
-            engine=engine,
-            statistics=options.statistics,
-            complete_windows=options.complete_windows,
-        )
+        asked: dict[str, Any] = {
+            "functions": options.functions,
+            "engine": choose_engine(options.engine, plan),
+            "statistics": options.statistics,
+            "complete_windows": options.complete_windows,
+        }
+        if any(getattr(plan, name) != value for name, value in asked.items()):
+            plan = replace(plan, **asked)
         planned = options.engine == "auto" or (
             options.engine == "lazy_chain" and options.statistics is not None
         )
@@ -217,8 +225,7 @@ class PatternCall:
         """Return what is known of the data: what was given, or what the first rows of a table show."""
         if self.options.statistics is not None or self.source.on_spark:
             return self.options.statistics
-        table, _ = timed(self.source.events, self.source.schema, warn=False)
-        return measure_table(plan, table, kept.measured_by(plan) if kept else None)
+        return measure_table(plan, self.source.earliest, kept.measured_by(plan) if kept else None)
 
     def _with_types(self, plan: Plan, found: Statistics | None) -> Statistics | None:
         """Return statistics with the types that no event of a table has; those of a DataFrame know them."""

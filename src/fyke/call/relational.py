@@ -52,7 +52,7 @@ class RelationalCall:
         for stream in self.query.streams:
             given = made.get(stream.name)
             self.inputs[stream.alias] = (
-                self._timed(streams.stream(stream.name, place=stream.place, text=self.query.text))
+                streams.stream(stream.name, place=stream.place, text=self.query.text, timed=self._timed)
                 if given is None
                 else given(stream)
             )

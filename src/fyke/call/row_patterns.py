@@ -11,6 +11,7 @@ from fyke.call.events import Given, Kind
 from fyke.call.files import described
 from fyke.call.options import RowOptions
 from fyke.call.source import check_values, columns_of
+from fyke.call.timeouts import check_row_timeouts
 from fyke.call.warn_user import warn_of_idle_tasks
 from fyke.engine.input.prepare import in_plain_types
 from fyke.engine.measure.clock import Clock
@@ -42,7 +43,7 @@ class RowPatternCall:
 
         Raises
         ------
-        InputError, QueryError
+        InputError, OptionError, QueryError
         """
         if isinstance(given.events, Mapping):
             raise InputError(
@@ -60,6 +61,8 @@ class RowPatternCall:
                 "metrics are of one run, and a stream goes on",
                 remedy="Ask fyke.progress(query) what a running query has counted.",
             )
+        if options.timeouts:
+            check_row_timeouts(options.query)
         self.options, self.on_spark = options, given.on_spark
         columns = columns_of(given.events)
         self.rows = given.events if given.on_spark else in_plain_types(given.events)
@@ -67,7 +70,7 @@ class RowPatternCall:
         self.plan: RowPlan = make_row_plan(analysed, options.limits)
 
     def _analysed(self, columns: Mapping[str, pa.DataType]) -> AnalysedRowPattern:
-        return analyse_row_pattern(self.options.query, columns)
+        return analyse_row_pattern(self.options.query, columns, timeouts=self.options.timeouts)
 
     def _analysed_by_spark(self, columns: Mapping[str, pa.DataType]) -> AnalysedRowPattern:
         """Return the clause on a DataFrame, whose functions and types Spark knows."""
@@ -77,7 +80,7 @@ class RowPatternCall:
         def infer(node: Expression, _: tuple[str, ...]) -> pa.DataType | None:
             return infer_row_type(frame, node, query.text)
 
-        analysed = analyse_row_pattern(query, columns, infer)
+        analysed = analyse_row_pattern(query, columns, infer, timeouts=self.options.timeouts)
         check_row_functions(analysed)
         return analysed
 

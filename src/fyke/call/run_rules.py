@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,9 @@ from fyke.call.pattern import PatternCall
 from fyke.call.relational import RelationalCall
 from fyke.call.rule_results import Key, RuleResults, TableResults
 from fyke.call.rule_results_on_spark import FrameResults
-from fyke.call.source import columns_of, make_source, spell_options, timed
+from fyke.call.source import Source, columns_of, make_source, spell_options, timed
 from fyke.engine.output.builders import builder_of
-from fyke.engine.shared_table import SharedTable
+from fyke.engine.shared_table import Ran, SharedTable
 from fyke.errors import FykeError
 from fyke.language.text import AnyQuery
 from fyke.plan.plan import Plan
@@ -45,23 +45,49 @@ def run_rules(
         make_source(given, spell_options(given, first))  # what is wrong with the events is no rule's error
     if given.on_spark:
         return _on_spark(given, names, checked, broken)
+    return _on_table(given, names, checked, broken)
+
+
+# --- on tables ------------------------------------------------------------------------------------
+
+
+def _on_table(
+    given: Given, names: Mapping[int, Key], checked: Mapping[int, Options], broken: Mapping[Key, FykeError]
+) -> RuleResults:
     results = TableResults(names, dict(broken), given.back)
-    shared: SharedTable | None = None
+    calls: dict[int, RelationalCall | Plan] = {}
+    failed: dict[int, FykeError] = {}
+    source: Source | None = None  # of all rules: they differ in nothing but the query
     for number, each in checked.items():
         try:
-            call = make_call(given, each)
-            if isinstance(call, RelationalCall):
-                results.add(number, call.run())
-                continue
-            assert isinstance(call, PatternCall)
-            plan = call.plan()
-            if shared is None:
-                events, _ = timed(call.source.events, call.source.schema, warn=True)
-                shared = SharedTable(events, call.source.schema)
-            results.add(number, *shared.run(plan, each.threads))
+            call = make_call(given, each, source)
+            assert isinstance(call, (PatternCall, RelationalCall))  # a rule is a query over events
+            if isinstance(call, PatternCall):
+                source = call.source
+            calls[number] = call.plan() if isinstance(call, PatternCall) else call
         except FykeError as error:
-            results.failed[names[number]] = error
+            failed[number] = error
+    threads = max((each.threads for each in checked.values()), default=1)
+    ran = _ran_together(source, [each for each in calls.values() if isinstance(each, Plan)], threads)
+    for number, asked in calls.items():
+        try:
+            if isinstance(asked, RelationalCall):
+                results.add(number, asked.run())
+            elif isinstance(found := next(ran), FykeError):
+                failed[number] = found
+            else:
+                results.add(number, *found)
+        except FykeError as error:
+            failed[number] = error
+    results.failed.update((names[number], failed[number]) for number in sorted(failed))
     return results
+
+
+def _ran_together(source: Source | None, plans: Sequence[Plan], threads: int) -> Iterator[Ran | FykeError]:
+    """Yield what plans over the same events find, or their errors."""
+    if source is not None and plans:
+        events, _ = timed(source.events, source.schema, warn=True)
+        yield from SharedTable(events, source.schema, plans).run_all(plans, threads)
 
 
 # --- on Spark -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from fyke.call.options import Options
 from fyke.call.warn_user import RejectedRowsWarning, warn_user
 from fyke.engine.input.order import times
 from fyke.engine.input.prepare import in_plain_types
+from fyke.engine.measure.sample import EarliestRows, earliest_rows
 from fyke.errors import InputError, OptionError
 from fyke.language.ast import Expression, IsNull, Reference, children
 from fyke.language.query import Query
@@ -29,13 +31,18 @@ _GREATEST = 2**63 - 1
 _TYPE_NAMES = ("type", "event_type", "fyke_type", f"{OWN}type")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """Events as one table or DataFrame, with their schema."""
 
     events: Any
     schema: EventSchema
     on_spark: bool
+
+    @cached_property
+    def earliest(self) -> EarliestRows:
+        """The earliest rows of a table that have a time."""
+        return earliest_rows(timed(self.events, self.schema, warn=False)[0], self.schema.end)
 
 
 def make_source(given: Given, options: Options) -> Source:

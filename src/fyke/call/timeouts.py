@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from fyke.errors import OptionError
 from fyke.language.ast import Call, Event, Funnel, Pattern, ReturnItem, Seq, Strategy, walk
 from fyke.language.query import Query
+from fyke.language.row_patterns import RowPatternQuery, Rows
 from fyke.logical.check_operators import over_matches
 from fyke.logical.funnel import MATCH, REACHED, STATUS, TIMEOUT
 from fyke.plan.outputs import OUTPUTS
@@ -38,7 +39,7 @@ def with_timeouts(query: Query, output: str) -> Query:
             remedy="Leave it out, or find what does not come with an absence: SEQ(A a, ~B b).",
         )
     if query.window is None:
-        raise OptionError("timeouts needs a window: without one no attempt expires", remedy="Add WITHIN.")
+        raise _no_window()
     if not OUTPUTS[output].returns:
         raise OptionError(f"timeouts has no meaning for output={output!r}", remedy="Leave one of them out.")
     returns = query.returns
@@ -58,6 +59,26 @@ def _steps(pattern: Pattern) -> tuple[Pattern, ...] | None:
         return None
     single = all(isinstance(part, Event) and not part.group and part.minimum == 1 for part in pattern.parts)
     return pattern.parts if single else None
+
+
+def _no_window() -> OptionError:
+    return OptionError("timeouts needs a window: without one no attempt expires", remedy="Add WITHIN.")
+
+
+def check_row_timeouts(query: RowPatternQuery) -> None:
+    """Refuse a clause whose attempts do not expire, or that tells the rows of these already.
+
+    Raises
+    ------
+    OptionError
+    """
+    if query.window is None:
+        raise _no_window()
+    if query.rows is Rows.WITH_UNMATCHED:
+        raise OptionError(
+            "timeouts tells the rows of attempts that expired, and WITH UNMATCHED ROWS all rows in no match",
+            remedy="Leave one of them out.",
+        )
 
 
 def with_status(rows: Any, query: Query) -> Any:

@@ -75,8 +75,11 @@ def places_among(values: Array, among: Array) -> Array:
     """Return where each value stands among others, -1 if it does not."""
     if not len(among):
         return np.full(len(values), -1)
-    order = np.argsort(among, kind="stable")
-    at = order[np.minimum(np.searchsorted(among, values, sorter=order), len(among) - 1)]
+    if (among[1:] >= among[:-1]).all():  # as rows are that stand in the order of their arrival
+        at = np.minimum(np.searchsorted(among, values), len(among) - 1)
+    else:
+        order = np.argsort(among, kind="stable")
+        at = order[np.minimum(np.searchsorted(among, values, sorter=order), len(among) - 1)]
     return np.where(among[at] == values, at, -1)
 
 

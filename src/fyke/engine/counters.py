@@ -64,8 +64,9 @@ class Counters:
     def merge(self, other: Counters) -> None:
         """Add the counts of another part of the work; for a peak take the higher one."""
         for name in self.__slots__:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            setattr(self, name, max(mine, theirs) if name in PEAKS else mine + theirs)
+            if theirs := getattr(other, name):
+                mine = getattr(self, name)
+                setattr(self, name, max(mine, theirs) if name in PEAKS else mine + theirs)
 
 
 PEAKS = frozenset({"peak_runs", "buffer_peak", "buffered_events"})

@@ -21,7 +21,7 @@ from fyke.engine.feed import Feed
 from fyke.engine.found import Found
 from fyke.engine.input.list_lengths import check_list_lengths
 from fyke.engine.input.order import order_rows, times
-from fyke.engine.input.segments import count_ties, find_segments, number_events
+from fyke.engine.input.segments import between, count_ties, find_segments, number_events
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.limits import limits_by_partition
@@ -241,9 +241,7 @@ class Engine:
         if feed.flush:
             after = self.start(ordered.table.schema)
             return after if selected.last_ends is None else replace(after, last_ends=selected.last_ends)
-        read = feed.read
-        for begin, end in zip(feed.segments[:, 0], read_to, strict=True):
-            read[begin:end] = True
+        read = feed.read | between(feed.segments[:, 0], read_to, len(feed.read))
         waits = self.waits or self.plan.format.apart
         keep = ~read
         used = [self.searcher.used_rows(memory), selected.waiting.positions, selected.chosen.positions]

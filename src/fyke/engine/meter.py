@@ -70,13 +70,20 @@ class Meter:
 
     Kernels count their steps in ``work`` and come back now and then; the host calls :meth:`check` then.
     Before it makes room for something, it says so with :meth:`hold`.  ``name`` is the one partition that a
-    piece belongs to, if others belong to it too.
+    piece belongs to, if others belong to it too.  A call that is no piece ends when ``ends_with`` is stopped.
     """
 
     def __init__(
-        self, limits: Limits, rows: int, budget: Budget | None = None, name: Hashable = None
+        self,
+        limits: Limits,
+        rows: int,
+        budget: Budget | None = None,
+        name: Hashable = None,
+        *,
+        ends_with: Budget | None = None,
     ) -> None:
         self.limits, self.budget, self.name = limits, budget, name
+        self._ends_with = ends_with or budget
         self.work: Array = np.zeros(L.WORK_SIZE, np.int64)
         self.work[L.WORK_MOST] = limits.steps_for(rows if budget is None else budget.rows)
         self._held: dict[Hashable, int] = {}
@@ -103,7 +110,7 @@ class Meter:
 
     def check_clock(self, row: int, part: Part = "search") -> None:
         """Raise if the call has taken more seconds than it may; those of compiling do not count."""
-        if self.budget is not None and self.budget.stopped:
+        if self._ends_with is not None and self._ends_with.stopped:
             raise Stopped
         if self.limits.seconds is not None and self._seconds() > self.limits.seconds:
             raise LimitReached("seconds", row, part)

@@ -43,12 +43,19 @@ class _Read:
 
 
 class TableReader:
-    """Reads the pieces of one table.  Each thread has an engine and a builder of its own."""
+    """Reads the pieces of one table.  Each thread has an engine and a builder of its own.
 
-    def __init__(self, plan: Plan, cut: CutTable, budget: Budget, team: Team) -> None:
+    That of the thread which makes the reader may be given.
+    """
+
+    def __init__(
+        self, plan: Plan, cut: CutTable, budget: Budget, team: Team, engine: Engine | None = None
+    ) -> None:
         self.plan, self.cut, self.budget, self.team = plan, cut, budget, team
         self.whole = len(cut.pieces) == 1
         self._own = local()
+        if engine is not None:
+            self._own.engine = engine
 
     def result(self, clock: Clock | None = None, look: Look | None = None) -> tuple[pa.Table, Counters]:
         """Return the result; ``look`` is called with what the engines find, in the order of the pieces."""
@@ -136,8 +143,9 @@ class TableReader:
     def _found(self, piece: Piece, clock: Clock, *, in_chunks: bool) -> Generator[Found, None, None]:
         """Yield what the engine finds in a piece, and the piece owns."""
         engine, rows = self._engine(), piece.table()
-        meter = None
-        if not self.whole:
+        if self.whole:
+            meter = Meter(self.plan.limits, self.budget.rows, ends_with=self.budget)
+        else:
             meter = Meter(self.plan.limits, rows.num_rows, self.budget, piece.partition)
         state = engine.start(rows.schema)
         if in_chunks:
@@ -146,7 +154,7 @@ class TableReader:
         else:
             _, found = engine.advance(state, rows, None, clock=clock, meter=meter)
             yield self._owned(piece, found, engine)
-        if meter is not None:
+        if not self.whole:
             with limits_by_partition(rows, self.plan):
                 meter.end()
 

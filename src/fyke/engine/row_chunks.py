@@ -6,7 +6,7 @@ in the order of arrival.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 import numpy as np
 import pyarrow as pa
@@ -67,6 +67,26 @@ class RowChunks:
         added = rows.slice(rows.num_rows - new)
         message = to_message(plain_rows(added if numbered else added.drop_columns([ROW])))
         return chunks, order, rows, (_NUMBERED if numbered else _PLAIN) + message
+
+
+def listed_chunks(beside: Mapping[str, Array], names: Set[str], kind: str = "") -> tuple[Chunks, int]:
+    """Return the chunks of a kind that are listed beside a state, and the number of the next batch.
+
+    Raises
+    ------
+    StateError
+        If there are not just the arrays ``names``, or they describe no chunks.
+    """
+    if beside.keys() != names or beside["following"].shape != (1,):
+        raise StateError.damaged("its list of chunks is missing")
+    chunks = Chunks(beside[f"{kind}numbers"], beside[f"{kind}sizes"], beside[f"{kind}alive"])
+    chunks.check()
+    return chunks, int(beside["following"][0])
+
+
+def list_of_chunks(chunks: Chunks, kind: str = "") -> dict[str, Array]:
+    """Return what :func:`listed_chunks` reads, but for the number of the next batch."""
+    return {f"{kind}numbers": chunks.numbers, f"{kind}sizes": chunks.sizes, f"{kind}alive": chunks.needed}
 
 
 def identified(rows: pa.Table, batch: int) -> pa.Table:

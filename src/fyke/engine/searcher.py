@@ -85,6 +85,10 @@ class Searcher(Protocol):
     def looks_back(self) -> bool:
         """Whether it looks again at events it has read: then those of the last window must be kept."""
 
+    @property
+    def may_stay(self) -> bool:
+        """Whether it is worth keeping for the next table: it is small, and no statistics have shaped it."""
+
     def chunks(self, feed: Feed) -> Iterator[MatchSet] | None:
         """Yield what :meth:`read` finds in chunks of bounded size, and search on only when one is taken.
 
@@ -131,6 +135,7 @@ class RemembersNoRows:
     """The part of the interface that is the same for all searchers that remember no positions."""
 
     looks_back = True  # what it does not remember it must find again
+    may_stay = True
 
     def live_runs(self, memory: Memory) -> int:
         """Return 0: partial matches are made anew from the events that are kept."""

@@ -13,6 +13,7 @@ no bounds.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import struct
@@ -34,6 +35,7 @@ from fyke.plan.plan import ROLES, Plan
 MAGIC, FORMAT = b"\xf5FykeSt\n", 1
 _HEAD, CHECKSUM = struct.Struct("<8sHI"), 16
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)  # other cores have tasks of their own
+_READING = pa.ipc.IpcReadOptions(use_threads=False)
 _MATCHES = ("positions", "variables", "offsets", "alternative")
 _KINDS = {"int64": np.int64, "int16": np.int16, "float64": np.float64, "bool": np.bool_}
 _START_AGAIN = "Or start again without it."
@@ -217,9 +219,13 @@ def _identity(plan: Plan, schema: pa.Schema) -> dict[str, str]:
     ordering: tuple[object, ...] = (known.time, known.type_column, known.tie_breaker, known.unit, plan.split)
     if known.touching or plan.complete_windows:
         ordering += (known.touching, plan.complete_windows)
-    columns = [(field.name, str(field.type)) for field in plain_rows(schema.empty_table()).schema]
-    digest = hashlib.blake2b(repr((columns, ordering)).encode(), digest_size=8).hexdigest()
+    digest = hashlib.blake2b(repr((_plain_columns(schema), ordering)).encode(), digest_size=8).hexdigest()
     return {"query": plan.fingerprint, "schema": digest, "engine": plan.engine, "output": plan.output}
+
+
+@functools.lru_cache(maxsize=64)
+def _plain_columns(schema: pa.Schema) -> list[tuple[str, str]]:
+    return [(field.name, str(field.type)) for field in plain_rows(schema.empty_table()).schema]
 
 
 def check_identity(
@@ -269,9 +275,9 @@ def from_message(part: bytes, schema: pa.Schema) -> pa.Table:
     if not part:
         return schema.empty_table()
     try:
-        batch = pa.ipc.read_record_batch(pa.py_buffer(part), schema)
+        batch = pa.ipc.open_stream(bytes(schema.serialize()) + part, options=_READING).read_next_batch()
         batch.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, StopIteration) as error:
         raise StateError.damaged(f"Arrow cannot read it ({error})") from error
     return pa.Table.from_batches([batch], schema)
 

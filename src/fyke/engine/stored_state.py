@@ -21,7 +21,17 @@ from fyke.engine.found import Found
 from fyke.engine.input.order import times
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.matchset import MatchSet, concat, no_matches
-from fyke.engine.row_chunks import MATCHES, ROW, ROWS, RowChunks, identified, opened_chunk, sealed_chunk
+from fyke.engine.row_chunks import (
+    MATCHES,
+    ROW,
+    ROWS,
+    RowChunks,
+    identified,
+    list_of_chunks,
+    listed_chunks,
+    opened_chunk,
+    sealed_chunk,
+)
 from fyke.engine.state import State
 from fyke.engine.state_bytes import (
     CHECKSUM,
@@ -97,19 +107,14 @@ class StoredStates:
             return known
         opened = open_state(data)
         check_whose(opened, self.engine.plan, self.schema)
-        beside = opened.beside
-        if beside.keys() != _BESIDE or beside["following"].shape != (1,):
-            raise StateError.damaged("its list of chunks is missing")
-        in_rows = Chunks(beside["numbers"], beside["sizes"], beside["alive"])
-        in_matches = Chunks(beside["match_numbers"], beside["match_sizes"], beside["match_alive"])
-        in_rows.check()
-        in_matches.check()
+        in_rows, following = listed_chunks(opened.beside, _BESIDE)
+        in_matches, _ = listed_chunks(opened.beside, _BESIDE, "match_")
         chunks = store.chunks()
         rows = self._chunks.read(chunks, in_rows)
         state = validated_state(self.engine, opened, self.schema, rows)
         stored = self._matches(chunks, in_matches, rows)
-        state, chosen = _with_matches(state, stored, beside["chosen"])
-        return Held(state, in_rows, in_matches, stored, chosen, int(beside["following"][0]), data[-CHECKSUM:])
+        state, chosen = _with_matches(state, stored, opened.beside["chosen"])
+        return Held(state, in_rows, in_matches, stored, chosen, following, data[-CHECKSUM:])
 
     def _matches(self, stored: Mapping[int, bytes], chunks: Chunks, rows: pa.Table) -> MatchSet:
         """Return the matches that are needed, chunk after chunk; they refer to rows by identifier."""
@@ -151,11 +156,11 @@ class StoredStates:
                 store.add_chunk(number, sealed_chunk(number, message))
                 written += len(message) + CHECKSUM
         beside = {
-            "numbers": in_rows.numbers, "sizes": in_rows.sizes, "alive": in_rows.needed,
-            "match_numbers": in_matches.numbers, "match_sizes": in_matches.sizes,
-            "match_alive": in_matches.needed, "chosen": chosen,
+            **list_of_chunks(in_rows),
+            **list_of_chunks(in_matches, "match_"),
+            "chosen": chosen,
             "following": np.array([held.following + 1], np.int64),
-        }  # fmt: skip
+        }
         rest = replace(after, waiting=no_matches(), chosen=no_matches())
         small = encode_state(self.engine, rest, with_rows=False, beside=beside)
         store.set_small(small)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from fyke.engine.kernels.ahead import compile_the_others
+from fyke.engine.kernels.cache import alone
 from fyke.engine.kernels.jit import ENTRIES
 
 
@@ -23,3 +27,19 @@ def warm_up(*, progress: bool = True) -> None:
     with Progress(*columns, disable=not progress, transient=True) as bar:
         for kernel in bar.track(ENTRIES):
             kernel.compile(announced=True)
+
+
+def compile_for_workers() -> None:
+    """Let all kernels be compiled in the background if any is missing: workers on this machine need them."""
+    if not all(kernel.compiled or kernel.is_on_disk() for kernel in ENTRIES):
+        compile_the_others()
+
+
+def compile_behind_others() -> None:
+    """Compile all kernels with the lowest priority, unless another process is doing that."""
+    if hasattr(os, "nice"):
+        os.nice(19)
+    with alone("ahead.lock") as is_alone:
+        # From the other end than queries that come now, so that the two do not compile the same ones.
+        for kernel in reversed(ENTRIES) if is_alone else ():
+            kernel.compile(announced=True, behind=True)

@@ -11,7 +11,7 @@ from importlib import resources
 from itertools import islice
 from typing import Any, NamedTuple
 
-from lark import Lark, Token, Tree, v_args
+from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput, VisitError
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 from lark.tree import Meta
@@ -19,7 +19,7 @@ from lark.tree import Meta
 from fyke.errors import OptionError, Place, QueryTooLargeError
 from fyke.language import ast, rules
 from fyke.language.assemble import DEEPEST_TREE, too_deep
-from fyke.language.sase_expression import ExpressionReader, Name
+from fyke.language.sase_expression import ExpressionReader, Name, reads_rules
 from fyke.language.syntax_errors import SASE, Dialect, bracket_nesting, explain, place_at
 from fyke.limits import Limits
 
@@ -111,7 +111,7 @@ class Where(NamedTuple):
     place: Place | None = None
 
 
-@v_args(meta=True)
+@reads_rules
 class ClauseReader(ExpressionReader):
     """The rules of the clauses that both languages have, on top of those of expressions."""
 

@@ -17,7 +17,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, NamedTuple
 
-from lark import Lark, Token, v_args
+from lark import Lark, Token
 from lark.tree import Meta
 
 from fyke.errors import (
@@ -37,7 +37,7 @@ from fyke.language.assemble import assemble, assemble_relational, located
 from fyke.language.clauses import ClauseReader, Where, check_size, grammar, read
 from fyke.language.query import Query
 from fyke.language.relational import RelationalQuery, Stream
-from fyke.language.sase_expression import Name
+from fyke.language.sase_expression import Name, reads_rules
 from fyke.language.syntax_errors import Dialect
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.limits import Limits
@@ -117,7 +117,7 @@ class _Element(NamedTuple):
     quantifier: str
 
 
-@v_args(meta=True)
+@reads_rules
 class _DsmsReader(ClauseReader):
     """The rules of the query and its FROM clause, on top of those of clauses and expressions."""
 

@@ -20,7 +20,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, NoReturn
 
-from lark import Lark, Token, v_args
+from lark import Lark, Token
 from lark.tree import Meta
 
 from fyke.errors import (
@@ -39,7 +39,7 @@ from fyke.language.assemble import check_depth, located
 from fyke.language.clauses import ClauseReader, check_size, grammar, read
 from fyke.language.row_pattern_messages import ROW_PATTERNS
 from fyke.language.row_pattern_rules import check_clause
-from fyke.language.sase_expression import Name, unquoted, without_tokens
+from fyke.language.sase_expression import Name, reads_rules, unquoted, without_tokens
 from fyke.limits import Limits
 
 _DEFAULTS = Limits()
@@ -76,7 +76,7 @@ def folded(name: Name) -> str:
 # --- the parts of the clause ------------------------------------------------------------------
 
 
-@v_args(meta=True)
+@reads_rules
 class _RowExpressionReader(ClauseReader):
     """Expressions of row patterns: columns, navigation, aggregates, intervals."""
 
@@ -202,7 +202,7 @@ class _RowExpressionReader(ClauseReader):
         return rules.duration(Decimal(total), "ns", place)
 
 
-@v_args(meta=True)
+@reads_rules
 class _RowPatternReader(_RowExpressionReader):
     """The rules of PATTERN."""
 
@@ -284,7 +284,7 @@ class _RowPatternReader(_RowExpressionReader):
         return int(rules.exact_number(token, self._place(token)))
 
 
-@v_args(meta=True)
+@reads_rules
 class _ClauseReader(_RowPatternReader):
     """The rules of the clause itself."""
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from lark import Lark, Token, v_args
+from lark import Lark, Token
 from lark.tree import Meta
 
 from fyke.errors import QueryError, QuerySyntaxError, UnknownVariableError, near_misses
@@ -22,7 +22,7 @@ from fyke.language import ast, rules
 from fyke.language.assemble import assemble, check_depth, located
 from fyke.language.clauses import ClauseReader, Where, check_size, grammar, read
 from fyke.language.query import Query
-from fyke.language.sase_expression import Name, without_tokens
+from fyke.language.sase_expression import Name, reads_rules, without_tokens
 from fyke.limits import Limits
 
 _DEFAULTS = Limits()
@@ -84,7 +84,7 @@ class _Quantifier(NamedTuple):
     optional: bool = False
 
 
-@v_args(meta=True)
+@reads_rules
 class _QueryReader(ClauseReader):
     """The rules of a query and its pattern, on top of those of clauses and expressions."""
 

@@ -47,6 +47,16 @@ def find_anchors(plan: Plan) -> Anchors | None:
     return Anchors(plan.window.length, tuple(anchors))
 
 
+def needed_roles(plan: Plan) -> tuple[int, ...]:
+    """Return, as bits, the roles that every match of an alternative needs, for each alternative."""
+    needs = [0] * len(plan.alternatives)
+    for bits in (plan.roles_of, plan.starts_of):
+        for (number, name), bit in bits.items():
+            bound = any(variable.name == name for variable in plan.alternatives[number].variables)
+            needs[number] |= bound << bit
+    return tuple(needs)
+
+
 def _anchors_of(plan: Plan, number: int, alternative: Alternative) -> tuple[Anchor, ...]:
     names = {variable.name for variable in alternative.variables} | set(_absent(alternative.absences))
     anchors = []

@@ -31,7 +31,7 @@ class Sight:
     start: int
     labels: Sequence[str]
     seen: int
-    number: int
+    number: int | None
 
 
 class RowEvaluator:

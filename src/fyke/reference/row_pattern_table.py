@@ -22,15 +22,17 @@ from fyke.reference.types import typed_array
 from fyke.reference.values import Value, compare
 
 _Put = tuple[int, list[Value]]
-"""A row of the result: a row of the input, and the values of the measures."""
+"""A row of the result: a row of the input, and the values of the measures, of ``reached`` and ``status``."""
 
 
-def match_rows_of(given: pa.Table, query: RowPatternQuery, functions: Functions) -> pa.Table:
+def match_rows_of(
+    given: pa.Table, query: RowPatternQuery, functions: Functions, *, timeouts: bool = False
+) -> pa.Table:
     """Return the result of a clause on a table, partition by partition in the order they first appear."""
     table = plain_table(given)
     columns = dict(zip(table.schema.names, table.schema.types, strict=True))
     arities = {name: function.__code__.co_argcount for name, function in functions.items()}
-    analysed = analyse_row_pattern(query, columns, functions=arities)
+    analysed = analyse_row_pattern(query, columns, functions=arities, timeouts=timeouts)
     query = _spelled(query, columns)
     evaluator = RowEvaluator(query, columns, functions)
     rows = table.to_pylist()
@@ -48,8 +50,9 @@ def match_rows_of(given: pa.Table, query: RowPatternQuery, functions: Functions)
             [times[position] for position in ordered],
             analysed.window,
             partition_name(analysed.partition, rows[ordered[0]]),
+            timeouts,
         )
-        put += [(ordered[row], measures) for row, measures in _rows(search)]
+        put += [(ordered[row], values) for row, values in _rows(search)]
     return _table(table, analysed, put)
 
 
@@ -113,7 +116,7 @@ def _listed(value: Value) -> Value:
 def _rows(search: RowSearch) -> Iterator[_Put]:
     """Yield the rows that the matches of a partition put out."""
     query = search.query
-    nothing: list[Value] = [None] * len(query.measures)
+    nothing: list[Value] = [None] * (len(query.measures) + 2)
     found = list(search.matches())
     if query.rows.per_match:
         for match in found:
@@ -142,7 +145,8 @@ def _rows_of(search: RowSearch, match: RowMatch) -> Iterator[_Put]:
 
 def _measures(search: RowSearch, match: RowMatch, seen: int) -> list[Value]:
     sight = Sight(search.rows, match.start, match.labels, seen, match.number)
-    return [search.evaluator.value(each.expression, sight) for each in search.query.measures]
+    values = [search.evaluator.value(each.expression, sight) for each in search.query.measures]
+    return [*values, len(match.labels), "timeout" if match.number is None else "match"]
 
 
 def _table(table: pa.Table, analysed: AnalysedRowPattern, put: Sequence[_Put]) -> pa.Table:
@@ -152,6 +156,6 @@ def _table(table: pa.Table, analysed: AnalysedRowPattern, put: Sequence[_Put]) -
         if column.column is not None:
             columns.append(table.column(column.column).take(rows).cast(column.type))
         else:
-            assert column.measure is not None
-            columns.append(typed_array([measures[column.measure] for _, measures in put], column.type))
+            at = {"reached": -2, "status": -1}[column.name] if column.measure is None else column.measure
+            columns.append(typed_array([values[at] for _, values in put], column.type))
     return pa.table(columns, schema=analysed.schema)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 from fyke.errors import SkipError
@@ -27,12 +27,18 @@ from fyke.reference.row_expressions import Row, RowEvaluator, Sight
 
 @dataclass(frozen=True, slots=True)
 class RowMatch:
-    """A match from row ``start`` on: a label for each of its rows; ``excluded`` are numbers of rows."""
+    """A match from row ``start`` on: a label for each of its rows; ``excluded`` are numbers of rows.
+
+    ``number`` is None of an attempt that expired.  ``at_end``: the way has passed ``$``, so no row
+    follows; ``excluding``: it is inside an exclusion.
+    """
 
     start: int
     labels: tuple[str, ...] = ()
     excluded: frozenset[int] = frozenset()
-    number: int = 0
+    number: int | None = 0
+    at_end: bool = False
+    excluding: bool = False
 
     @property
     def end(self) -> int:
@@ -42,7 +48,11 @@ class RowMatch:
 
 @dataclass(frozen=True, slots=True)
 class RowSearch:
-    """One partition to be searched; ``times`` are the values that WITHIN is about, ``window`` its length."""
+    """One partition to be searched; ``times`` are the values that WITHIN is about, ``window`` its length.
+
+    With ``timeouts`` a start without a match is told if the window, or the end of the rows, cut off a way
+    that no row had contradicted: as far as the preferred one of these had come.
+    """
 
     query: RowPatternQuery
     conditions: Mapping[str, Expression]
@@ -51,17 +61,22 @@ class RowSearch:
     times: Sequence[int | None]
     window: int | None
     name: str = ""
+    timeouts: bool = False
+    cut_off: list[RowMatch] = field(default_factory=list)
 
     def matches(self) -> Iterator[RowMatch]:
-        """Yield the matches of the partition in order, numbered from 1."""
+        """Yield the matches of the partition in order, numbered from 1, and attempts that expired."""
         number = 0
         at = 0
         every = self.query.rows is Rows.MATCHES
         while at < len(self.rows):
+            self.cut_off.clear()
             found = list(dict.fromkeys(self._ways(at))) if every else [*self._first(at)]
             for match in found:
                 number += 1
                 yield RowMatch(match.start, match.labels, match.excluded, number)
+            if self.timeouts and not found and self.cut_off:
+                yield replace(self.cut_off[0], number=None)
             at = at + 1 if every or not found else self._after(found[0])
 
     def _ways(self, start: int) -> Iterator[RowMatch]:
@@ -98,12 +113,14 @@ class RowSearch:
         match node:
             case Variable():
                 if self._takes(node.name, way):
-                    yield RowMatch(way.start, (*way.labels, node.name), way.excluded)
+                    excluded = {len(way.labels)} if way.excluding else set[int]()
+                    labels = (*way.labels, node.name)
+                    yield replace(way, labels=labels, excluded=way.excluded | excluded)
             case Empty():
                 yield way
             case Anchor():
                 if way.end == (0 if node.start else len(self.rows)):
-                    yield way
+                    yield way if node.start else replace(way, at_end=True)
             case Concatenation():
                 yield from self._sequence(node.parts, way)
             case Alternation():
@@ -115,9 +132,8 @@ class RowSearch:
             case Quantified():
                 yield from self._repeat(node, way, 0)
             case Excluded():
-                for further in self._walk(node.part, way):
-                    rows = range(len(way.labels), len(further.labels))
-                    yield RowMatch(way.start, further.labels, further.excluded | set(rows))
+                for further in self._walk(node.part, replace(way, excluding=True)):
+                    yield replace(further, excluding=way.excluding)
 
     def _sequence(self, parts: Sequence[RowPattern], way: RowMatch) -> Iterator[RowMatch]:
         if not parts:
@@ -143,6 +159,8 @@ class RowSearch:
         """Say whether the next row can have a label."""
         row = way.end
         if row >= len(self.rows) or not self._is_within(way.start, row):
+            if way.labels and not way.at_end and not self.cut_off:
+                self.cut_off.append(way)
             return False
         if variable not in self.conditions:
             return True

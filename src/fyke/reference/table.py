@@ -48,6 +48,7 @@ def match(
     touching: str | None = None,
     complete_windows: bool = False,
     params: Mapping[str, Any] | None = None,
+    timeouts: bool = False,
 ) -> pa.Table:
     """Return what ``fyke.match`` must return, found naively.
 
@@ -57,6 +58,7 @@ def match(
     further than the events of the partition.
 
     A MATCH_RECOGNIZE clause takes a table and needs neither ``time`` nor ``type``: it orders rows itself.
+    ``timeouts`` is for such clauses.
 
     A compressed result has no ``last`` and ``nodes`` here: any graph is right whose paths are the matches,
     see :func:`fyke.reference.enumerate_matches`.
@@ -65,7 +67,11 @@ def match(
     if isinstance(asked, RowPatternQuery):
         if not isinstance(given, pa.Table):
             raise InputError("a MATCH_RECOGNIZE clause takes one table", remedy="Give a pyarrow.Table.")
-        return match_rows_of(given, bind_row_parameters(asked, params), functions or {})
+        return match_rows_of(given, bind_row_parameters(asked, params), functions or {}, timeouts=timeouts)
+    if timeouts:
+        raise InputError(
+            "timeouts is here for MATCH_RECOGNIZE clauses", remedy="Match each beginning of the sequence."
+        )
     parsed = bind_parameters(asked, params)
     table, schema = read_events(
         given,

@@ -66,7 +66,7 @@ def _runner(plans: dict[int, Plan], schema: pa.Schema, keys: tuple[str, ...]) ->
         events = next(iter(plans.values())).schema
         failed: set[int] = set()
         for chunk in _whole(batches, schema, keys):
-            shared = SharedTable(chunk, events)
+            shared = SharedTable(chunk, events, list(plans.values()))
             for number, plan in plans.items():
                 if number not in failed:
                     row = _row(number, plan, shared)

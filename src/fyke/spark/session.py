@@ -12,9 +12,11 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from fyke.errors import InputError, shown
+from fyke.engine.warm_up import compile_for_workers
+from fyke.errors import InputError, StreamError, shown
 from fyke.spark.worker_errors import bring_errors_back, hush_workers
 
+_IN_PIPELINE = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
 _PACKAGE = Path(__file__).resolve().parents[1]
 _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 
@@ -27,6 +29,25 @@ def prefer_own_interpreter() -> None:
 def is_frame(thing: object) -> bool:
     """Say whether something is a Spark DataFrame, classic or Connect."""
     return isinstance(thing, DataFrame)
+
+
+def is_streaming(frame: DataFrame) -> bool:
+    """Say whether a DataFrame is a stream.
+
+    Raises
+    ------
+    StreamError
+        If Spark does not say so: inside the functions of a declarative pipeline nothing is analysed.
+    """
+    try:
+        return frame.isStreaming
+    except PySparkException as error:
+        if error.getCondition() != _IN_PIPELINE:
+            raise
+        raise StreamError(
+            "Spark analyses no DataFrame inside a function of a pipeline, and a pattern needs its columns",
+            remedy="Call Fyke above the function, and let the function return what that returned.",
+        ) from None
 
 
 def view(name: str) -> DataFrame | None:
@@ -68,6 +89,7 @@ def arrange_workers(spark: SparkSession) -> None:
         return
     if _is_local(spark):
         hush_workers()
+        compile_for_workers()
     else:
         spark.addArtifacts(str(package_archive()), pyfile=True)
     _shipped.add(spark)

@@ -1,4 +1,4 @@
-"""Test your patterns as streams, in one process and without Spark.
+"""Test your patterns and MATCH_RECOGNIZE clauses as streams, in one process and without Spark.
 
 Examples
 --------

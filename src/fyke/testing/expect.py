@@ -23,7 +23,8 @@ def match_texts(matches: pa.Table | Replay) -> list[str]:
 def assert_matches(found: Replay | pa.Table, expected: Iterable[Expected]) -> None:
     """Check that a stream has reported these matches and no others, in any order.
 
-    A match is given as text, ``"a@0 b@3"``, or, for queries with RETURN, as a dict of some of its columns.
+    A match is given as text, ``"a@0 b@3"``, or, for queries with RETURN and for MATCH_RECOGNIZE clauses, as a
+    dict of some of its columns.
 
     Raises
     ------

@@ -31,6 +31,7 @@ from fyke.errors import StateError
 from fyke.language.ast import Strategy
 from fyke.plan.plan import Plan
 
+_FEW_ENTRIES = 1 << 14
 _SHARED_BYTES = 300  # of a node, while equal ones of several pieces are found
 _ARRAYS = {"states": np.int64, "integers": np.int64, "floats": np.float64, "nodes": np.int64}
 
@@ -83,6 +84,11 @@ class AutomatonSearcher:
     def looks_back(self) -> bool:
         """Whether events are read again: a search that is not breadth first goes back."""
         return any(program.search != "breadth_first" for program in self.programs)
+
+    @property
+    def may_stay(self) -> bool:
+        """Whether the states that were built so far are few."""
+        return sum(program.entries() for program in self.programs) <= _FEW_ENTRIES
 
     def chunks(self, feed: Feed) -> Iterator[MatchSet] | None:
         """Return None: runs find all matches in one call, in the order of their ends."""

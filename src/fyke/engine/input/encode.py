@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fyke.engine.conditions.values import SAFE_DIGITS, SMALLEST, ColumnUse
-from fyke.engine.input.single_array import one_array
+from fyke.engine.input.single_array import filled, one_array
 from fyke.engine.kernels.arrays import Array, Data
 from fyke.errors import InputError, TypeClashError
 from fyke.language.ast import Duration, Expression, walk
@@ -164,7 +164,7 @@ def _rank(domain: pa.Array, text: str) -> int:
 
 def _numbers(array: pa.Array, use: ColumnUse, tick: int, domain: pa.Array) -> Array:
     if use.store == "f":
-        return np.asarray(array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False))
+        return np.asarray(filled(array.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False))
     if use.kind in (Kind.STRING, Kind.BINARY):
         ranks = pc.index_in(array.cast(pa.large_binary()), domain)
     elif use.ranked:
@@ -175,7 +175,7 @@ def _numbers(array: pa.Array, use: ColumnUse, tick: int, domain: pa.Array) -> Ar
         ranks = array.cast(pa.int64())
     else:
         ranks = _ticks(array, tick)
-    return np.asarray(ranks.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
+    return np.asarray(filled(ranks.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
 
 
 def _unscaled(array: pa.Array, scale: int) -> pa.Array:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.input.single_array import one_array
+from fyke.engine.input.single_array import filled, one_array
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.input.sorting import (
@@ -22,6 +22,8 @@ from fyke.engine.kernels.input.sorting import (
 from fyke.errors import InputError
 from fyke.logical.schema import EventSchema
 from fyke.plan.plan import ROLES, Plan
+
+PARTITION = "__fyke_partition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +42,21 @@ class Ordered:
 
 
 def order_rows(table: pa.Table, plan: Plan, *, sorted_rows: bool = False) -> Ordered:
-    """Sort a prepared batch; with ``sorted_rows`` its order within each partition is right already."""
-    schema = plan.schema
-    codes = partition_codes(table, plan.split)
+    """Sort a prepared batch; with ``sorted_rows`` its order within each partition is right already.
+
+    If it has the column :data:`PARTITION`, the numbers of partitions, rows are already sorted by these and
+    by time, but for rows of one time.
+    """
+    schema, grouped = plan.schema, PARTITION in table.column_names
+    codes = table.column(PARTITION).to_numpy() if grouped else partition_codes(table, plan.split)
     segment_codes = codes if plan.reads_apart else np.zeros_like(codes)
     ends = times(table.column(schema.end))
     if len(ends) and not plan.split and bool((ends[1:] > ends[:-1]).all()):
         ranks = np.arange(len(ends))  # one partition, in order already, and no ties
         segments = np.array([0, len(ends)], np.int64)
         return Ordered(table, ranks, segments, _event_array(table, plan, codes, ends, ranks))
-    permutation = np.arange(len(codes)) if sorted_rows else _by_time(ends)
-    permutation = _by_segment(permutation, segment_codes)
+    permutation = np.arange(len(codes)) if sorted_rows or grouped else _by_time(ends)
+    permutation = by_segment(permutation, segment_codes)
     ordered_codes, ordered_ends = segment_codes[permutation], ends[permutation]
     ranks = np.empty(len(codes), np.int64)
     if number_runs(ordered_codes, ordered_ends, ranks) < len(codes):
@@ -97,7 +103,7 @@ def partition_codes(table: pa.Table, partition: tuple[str, ...]) -> Array:
         if isinstance(column, pa.DictionaryArray):
             column = column.dictionary_decode()
         encoded = column.dictionary_encode()
-        indices: Array = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        indices: Array = filled(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         if len(partition) == 1:
             return indices
         missing = (indices < 0) | (codes < 0)
@@ -114,7 +120,8 @@ def _by_time(ends: Array) -> Array:
     return np.argsort(ends, kind="stable")
 
 
-def _by_segment(permutation: Array, codes: Array) -> Array:
+def by_segment(permutation: Array, codes: Array) -> Array:
+    """Return a permutation sorted by the codes of rows; within a code its order stays."""
     if is_sorted(permutation, codes):
         return permutation
     result = np.empty_like(permutation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from fyke.engine.conditions.columns import Column
 from fyke.engine.conditions.evaluate import evaluate
 from fyke.engine.input.near_anchors import near_anchors
 from fyke.engine.input.order import times
-from fyke.engine.input.single_array import one_array
+from fyke.engine.input.single_array import filled, one_array
 from fyke.engine.input.texts import text_numbers
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.input.type_names import list_players, look_up
@@ -77,7 +77,7 @@ def _is_odd(kind: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Types:
+class Types:
     """Event types as numbers of the values in a dictionary; -1 is none.  ``given``: the same, of Arrow."""
 
     codes: Array
@@ -136,7 +136,7 @@ class Players:
     """The rows of a table that must reach the engine: their positions (None: all), roles and ends."""
 
     table: pa.Table
-    types: _Types | None
+    types: Types | None
     relevant: Array | None
     roles: Array
     ends: Array
@@ -169,12 +169,12 @@ def carry(players: Players, plan: Plan, *, distinct: bool, numbered: bool) -> pa
     carried = dict.fromkeys(plan.needed)
     if not distinct:
         carried |= dict.fromkeys(schema.order_columns())
-    mentioned, as_number = _mentioned(plan), None
+    looked_at, as_number = mentioned(each.expression for each in plan.made), None
     texts = schema.type_column is not None and _is_text(table.schema.field(schema.type_column).type)
-    if numbered and types is not None and texts and schema.type_column not in mentioned:
+    if numbered and types is not None and texts and schema.type_column not in looked_at:
         as_number = schema.type_column
     if relevant is not None:
-        used = dict.fromkeys(name for name in (*carried, *mentioned) if name != as_number)
+        used = dict.fromkeys(name for name in (*carried, *looked_at) if name != as_number)
         table = table.select(list(used)).take(pa.array(relevant))
     columns = {name: table.column(name) for name in carried if name != as_number}
     if types is not None and as_number in carried:
@@ -188,7 +188,7 @@ def carry(players: Players, plan: Plan, *, distinct: bool, numbered: bool) -> pa
     return pa.table(columns)
 
 
-def _players(table: pa.Table, types: _Types | None, plan: Plan) -> tuple[Array | None, Array]:
+def _players(table: pa.Table, types: Types | None, plan: Plan) -> tuple[Array | None, Array]:
     """Return the positions of the rows that must reach the engine, None if all must, and their roles."""
     by_name = types is not None and all(role.type and not role.conditions for role in plan.roles)
     split = any(table.column(name).null_count for name in plan.split)
@@ -218,8 +218,9 @@ def all_different(ends: Array) -> bool:
     return bool((ends[1:] != ends[:-1]).all())
 
 
-def _mentioned(plan: Plan) -> set[str]:
-    nodes = (node for derived in plan.made for node in walk(derived.expression))
+def mentioned(expressions: Iterable[Expression]) -> set[str]:
+    """Return the attributes that expressions over one event look at."""
+    nodes = (node for expression in expressions for node in walk(expression))
     return {node.path[0] for node in nodes if isinstance(node, Reference)}
 
 
@@ -237,7 +238,7 @@ def _column(table: pa.Table, node: Expression) -> Column | None:
     return array
 
 
-def _encoded_types(table: pa.Table, plan: Plan, *, ordered: bool) -> _Types | None:
+def _encoded_types(table: pa.Table, plan: Plan, *, ordered: bool) -> Types | None:
     """Return the event types as numbers; types that no one will look at may be null.
 
     The type of a row without a role matters only if such rows are not filtered out, and then only to bring
@@ -252,13 +253,19 @@ def _encoded_types(table: pa.Table, plan: Plan, *, ordered: bool) -> _Types | No
         names = list(dict.fromkeys(role.type for role in plan.roles if role.type is not None))
         typed = all(role.type is not None for role in plan.roles)
         if (not plan.every_row_counts or ordered) and typed:
-            return _Types(text_numbers(column, names), pa.array(names, pa.string()))
-        column = column.dictionary_encode()
-    indices = column.indices.cast(pa.int32()).fill_null(-1)
-    return _Types(indices.to_numpy(zero_copy_only=False), column.dictionary, column)
+            return Types(text_numbers(column, names), pa.array(names, pa.string()))
+    return encode_types(column)
 
 
-def _roles(table: pa.Table, types: _Types | None, plan: Plan) -> Array:
+def encode_types(column: pa.Array) -> Types:
+    """Return all event types of a column as numbers."""
+    if not isinstance(column, pa.DictionaryArray):
+        column = column.cast(pa.string()).dictionary_encode()
+    indices = filled(column.indices.cast(pa.int32()), -1)
+    return Types(indices.to_numpy(zero_copy_only=False), column.dictionary, column)
+
+
+def _roles(table: pa.Table, types: Types | None, plan: Plan) -> Array:
     """Return, as bits, the roles each row can play."""
     by_type, everywhere = _roles_by_type(types, plan)
     roles = np.zeros(table.num_rows, np.int64)
@@ -272,14 +279,21 @@ def _roles(table: pa.Table, types: _Types | None, plan: Plan) -> Array:
         holds = np.ones(table.num_rows, bool)
         if role.type is not None and types is not None:
             holds = np.isin(types.codes, types.codes_of(role.type))
-        for condition in role.conditions:
-            truth = _derive(table, condition)
-            holds &= pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
+        holds &= all_hold(table, role.conditions)
         np.bitwise_or(roles, 1 << role.bit, out=roles, where=holds)
     return np.asarray(roles)
 
 
-def _roles_by_type(types: _Types | None, plan: Plan) -> tuple[Array, int]:
+def all_hold(table: pa.Table, conditions: Sequence[Expression]) -> Array:
+    """Say for which rows all of some conditions over one event hold."""
+    holds = np.ones(table.num_rows, bool)
+    for condition in conditions:
+        truth = _derive(table, condition)
+        holds &= pc.fill_null(truth.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
+    return holds
+
+
+def _roles_by_type(types: Types | None, plan: Plan) -> tuple[Array, int]:
     """Return, as bits, the roles that rows of a type can play whatever else they hold, and those of all."""
     by_type = np.zeros(1 if types is None else len(types.dictionary) + 1, np.int64)
     everywhere = 0

@@ -92,3 +92,9 @@ def _count_successors(events: Array, tied: Array, successions: Sequence[Successi
         others = np.repeat(np.add.reduceat(leads, first), lengths) - leads
         follows |= (others > 0) & ((roles >> role & 1) == 1)
     return int(follows.sum())
+
+
+def between(begins: Array, ends: Array, count: int) -> Array:
+    """Return which of so many rows lie in one of the ranges, which do not overlap."""
+    edges = np.bincount(begins, minlength=count + 1) - np.bincount(ends, minlength=count + 1)
+    return np.cumsum(edges[:count]) > 0

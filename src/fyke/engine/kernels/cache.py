@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 import uuid
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -225,8 +226,8 @@ _threads, _depth = threading.RLock(), [0]
 
 
 @contextlib.contextmanager
-def compile_lock() -> Iterator[None]:
-    """Let one process at a time load or compile kernels, so that the others find them compiled.
+def compile_lock(kernel: str) -> Iterator[None]:
+    """Let one process at a time compile a kernel, so that the others find it compiled.
 
     It only saves work: where there can be no lock, or its owner takes too long, one goes on without it.
     """
@@ -236,35 +237,62 @@ def compile_lock() -> Iterator[None]:
             if _depth[0] > 1 or fcntl is None or (folder := writable_folder()) is None:
                 yield
             else:
-                with _locked(folder / "compile.lock"):
+                with _locked(folder / "compile.lock", kernel):
                     yield
         finally:
             _depth[0] -= 1
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+def _locked(path: Path, kernel: str) -> Iterator[None]:
+    handle = _opened(path)
     try:
-        handle = os.open(path, flags, 0o600)
-    except OSError:  # another user's, or a link
-        yield
-        return
-    try:
-        _wait_for(handle)
+        if handle is not None:
+            _wait_for(handle, zlib.crc32(kernel.encode()))
         yield
     finally:
-        os.close(handle)  # and with it the lock
+        if handle is not None:
+            os.close(handle)  # and with it the lock
 
 
-def _wait_for(handle: int) -> None:
+def _opened(path: Path) -> int | None:
+    """Open a file to lock it; None if it is another user's, or a link."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        return os.open(path, flags, 0o600)
+    except OSError:
+        return None
+
+
+def _wait_for(handle: int, byte: int) -> None:
+    """Wait until no other process has locked a byte of the file, which need not be there."""
     until, pause = time.monotonic() + _PATIENCE, 0.001
     while time.monotonic() < until:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            time.sleep(pause)
-            pause = min(2 * pause, 0.1)
+            if _is_mine(handle, byte):
+                return
         except OSError:  # a file system without locks
             return
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
+
+
+def _is_mine(handle: int, byte: int) -> bool:
+    """Lock a byte of a file unless another process has; say whether it is locked now."""
+    try:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def alone(name: str) -> Iterator[bool]:
+    """Say whether this process is the only one that has a lock of this name, and keep it meanwhile."""
+    folder = writable_folder()
+    handle = None if fcntl is None or folder is None else _opened(folder / name)
+    try:
+        yield handle is not None and _is_mine(handle, 0)
+    finally:
+        if handle is not None:
+            os.close(handle)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 from numba import types
 from numba.core.registry import CPUDispatcher
 
+from fyke.engine.kernels.ahead import compile_the_others
 from fyke.engine.kernels.arena import ArenaType, type_of
 from fyke.engine.kernels.cache import KernelCache, compile_lock, say_once
 from fyke.engine.kernels.linking import EntryCompiler, PartCompiler
@@ -31,10 +32,9 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_WAIT = (
-    "Fyke compiles its kernels for this machine, which takes some seconds and is kept for the next time. "
-    "Queries of other kinds may need more of them; fyke.warm_up() compiles all of them ahead."
-)
+_WAIT = "Fyke compiles its kernels for this machine, which takes some seconds and is kept for the next time."
+_BACKGROUND = " Those of other queries are compiled in the background."
+_NO_BACKGROUND = " Queries of other kinds may need more of them; fyke.warm_up() compiles all of them ahead."
 _KERNELS = __name__.rpartition(".")[0]  # the package of all kernels
 
 
@@ -130,16 +130,29 @@ class Entry:
         """Whether this process has it."""
         return self._code is not None
 
-    def compile(self, *, announced: bool = False) -> None:
-        """Load or compile it; the first to be compiled is announced."""
+    def is_on_disk(self) -> bool:
+        """Say whether it has been compiled on this machine before."""
+        return bool(self._kernel._cache.is_there(self._signature(), self._kernel.targetctx))
+
+    def _signature(self) -> tuple[Any, ...]:
+        return tuple(map(_type_of, self._kinds))
+
+    def compile(self, *, announced: bool = False, behind: bool = False) -> None:
+        """Load or compile it; the first to be compiled is announced.
+
+        ``behind`` others it waits for them, but they never wait for it: it may have the lowest priority.
+        """
         begin = perf_counter()
-        kernel, signature = self._kernel, tuple(map(_type_of, self._kinds))
-        if kernel._cache.is_there(signature, kernel.targetctx):
+        kernel, signature = self._kernel, self._signature()
+        if self.is_on_disk():
             kernel.compile(signature)
         else:
             if not announced:
-                say_once(_WAIT)
-            with compile_lock():  # another process may have compiled it until then
+                say_once(_WAIT + (_BACKGROUND if compile_the_others() else _NO_BACKGROUND))
+            with compile_lock(self.name):  # another process may have compiled it until then
+                if not behind:
+                    kernel.compile(signature)
+            if behind:
                 kernel.compile(signature)
         self._code = kernel.overloads[signature].entry_point
         spent = perf_counter() - begin

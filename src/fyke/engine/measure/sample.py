@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 
@@ -31,19 +33,31 @@ class Measuring:
         self.literals = literals_of(self.programs)
 
 
-def measure_table(plan: Plan, table: pa.Table, measuring: Measuring | None = None) -> Statistics:
-    """Return the statistics of the earliest rows of a table, all of which have a time.
+@dataclass(frozen=True, slots=True)
+class EarliestRows:
+    """The earliest rows of a table, and how many rows it has for each of them."""
 
-    What is compiled for it may be given.
-    """
-    ends = times(table.column(plan.schema.end))
-    if len(ends) > SAMPLE_ROWS:
+    rows: pa.Table
+    rest: float
+
+
+def earliest_rows(table: pa.Table, end: str) -> EarliestRows:
+    """Return the rows of a table, all of which have a time, that end first."""
+    ends, whole = times(table.column(end)), table.num_rows
+    if whole > SAMPLE_ROWS:
         if ends[:SAMPLE_ROWS].max() <= ends[SAMPLE_ROWS:].min():
             table = table.slice(0, SAMPLE_ROWS)
         else:
             table = table.take(pa.array(np.argpartition(ends, SAMPLE_ROWS)[:SAMPLE_ROWS]))
-    rest = len(ends) / max(1, table.num_rows)
-    return measure_rows(plan, prepare(table, plan), rest, measuring)
+    return EarliestRows(table, whole / max(1, table.num_rows))
+
+
+def measure_table(plan: Plan, earliest: EarliestRows, measuring: Measuring | None = None) -> Statistics:
+    """Return the statistics of the earliest rows of a table.
+
+    What is compiled for it may be given.
+    """
+    return measure_rows(plan, prepare(earliest.rows, plan), earliest.rest, measuring)
 
 
 def measure_rows(

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fyke.engine.input.single_array import one_array
+from fyke.engine.input.single_array import filled, one_array
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.output.hashing import (
@@ -179,7 +179,7 @@ def _add_column(hashes: Array, array: pa.Array) -> None:
 def _column_words(array: pa.Array) -> Array:
     """Return each value as a 64-bit word, of nulls any."""
     if isinstance(array, pa.DictionaryArray):
-        indices = array.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        indices = filled(array.indices, 0).to_numpy(zero_copy_only=False)
         return np.asarray(_column_words(array.dictionary)[indices])
     kind = array.type
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time(kind):
@@ -187,7 +187,7 @@ def _column_words(array: pa.Array) -> Array:
     if pa.types.is_date(kind):
         array = array.cast(pa.date32()).cast(pa.int32())
     if pa.types.is_floating(kind):
-        floats = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        floats = filled(array.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False)
         words: Array = floats.view(np.uint64).copy()
         float_words(floats, words)
         return words
@@ -196,16 +196,16 @@ def _column_words(array: pa.Array) -> Array:
     if pa.types.is_nested(kind):
         return _list_words(array)
     if pa.types.is_uint64(kind):
-        return np.asarray(array.fill_null(0).to_numpy(zero_copy_only=False))
+        return np.asarray(filled(array, 0).to_numpy(zero_copy_only=False))
     if pa.types.is_integer(array.type) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
-        return np.asarray(array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)).view(np.uint64)
+        return np.asarray(filled(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)).view(np.uint64)
     return _bytes_words(array)
 
 
 def _time_words(array: pa.Array) -> Array:
     """Return times as microseconds; those that are between two of them by a hash of their nanoseconds."""
     ticks = array.cast(pa.int32()) if pa.types.is_time32(array.type) else array
-    counts = np.asarray(ticks.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
+    counts = np.asarray(filled(ticks.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
     if array.type.unit != "ns":
         return (counts * np.int64(_MICROSECONDS[array.type.unit])).view(np.uint64)
     words = (counts // 1000).view(np.uint64)
@@ -246,7 +246,7 @@ def _bytes_words(array: pa.Array) -> Array:
     """Return hashes of texts, bytes, and decimals by their text."""
     if pa.types.is_decimal(array.type):
         array = array.cast(pa.string())
-    binary = array.cast(pa.large_binary()).fill_null(b"")
+    binary = filled(array.cast(pa.large_binary()), b"")
     binary = pa.concat_arrays([binary]) if binary.offset else binary
     offsets = np.frombuffer(binary.buffers()[1], np.int64)[: len(binary) + 1]
     data = np.frombuffer(binary.buffers()[2] or b"\0", np.uint8)

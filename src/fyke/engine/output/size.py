@@ -25,7 +25,7 @@ def check_size(found: Found, plan: Plan) -> None:
     """
     matches, rows = found.matches, found.rows
     # No value is larger than the whole table, so a few matches of a small one need no estimate.
-    most = _FIXED + rows.num_columns * _COLUMN + rows.nbytes
+    most = _FIXED + rows.num_columns * _COLUMN + rows.get_total_buffer_size()
     if len(matches.positions) * most < plan.limits.buffer_bytes:
         return
     if len(matches) and rows_bytes(found, plan) > plan.limits.buffer_bytes:

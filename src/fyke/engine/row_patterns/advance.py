@@ -1,7 +1,8 @@
 """The door of a clause where rows come bit by bit: ``advance(state, batch, watermark) -> (state, found)``.
 
 Rows wait until the watermark has passed them, and are then read in order.  A match is reported once, when no
-row that may still come can change it; so is a row in no match, if the clause asks for these.  A watermark of
+row that may still come can change it; so is a row in no match, if the clause asks for these, and an attempt
+that has expired, if timeouts are.  A watermark of
 None ends the input.  All rows reported together are those of the whole table.
 
 Attempts that are not decided are made again with the next rows: what is kept are rows, from the first one
@@ -173,7 +174,9 @@ class _Read:
         except SkipsNowhere as nowhere:
             raise skips_nowhere(plan, ordered, nowhere) from None
         counters = Counters(
-            bindings_tried=found.steps, condition_evaluations=found.evaluations, matches=len(self.matches)
+            bindings_tried=found.steps,
+            condition_evaluations=found.evaluations,
+            matches=int(self.matches.numbered.sum()),
         )
         return result, counters
 
@@ -184,10 +187,12 @@ class _Read:
         """Return matches with their numbers, which go on where the partition was."""
         before = np.zeros(len(self.ends), np.int64)
         np.maximum.at(before, self._partition_of(self.at), self.state.numbers[self.sources])
-        partitions = self._partition_of(matches.begins)
-        place = np.arange(len(matches)) - np.searchsorted(partitions, partitions)
+        partitions = self._partition_of(matches.begins[matches.numbered])
+        place = np.arange(len(partitions)) - np.searchsorted(partitions, partitions)
         self.counted = before + np.bincount(partitions, minlength=len(before))
-        return replace(matches, numbers=before[partitions] + place + 1)
+        numbers = np.zeros(len(matches), np.int64)
+        numbers[matches.numbered] = before[partitions] + place + 1
+        return replace(matches, numbers=numbers)
 
     def _free(self) -> Array:
         """Return the rows of which it is decided now that they are in no match."""

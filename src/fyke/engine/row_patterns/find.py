@@ -20,6 +20,7 @@ from fyke.engine.meter import Budget, Meter
 from fyke.engine.row_patterns.matches import RowMatches, all_of
 from fyke.engine.row_patterns.neighbours import RowColumns
 from fyke.engine.row_patterns.node_search import NodeRows, NodeSearch
+from fyke.engine.row_patterns.open_search import telling_search
 from fyke.engine.row_patterns.order import OrderedRows
 from fyke.engine.row_patterns.search import RowSearch, SkipsNowhere, search_of
 from fyke.engine.row_patterns.stretches import Stretch
@@ -105,7 +106,8 @@ class Finder:
     def _search(self, stretch: Stretch) -> _Searched:
         columns = RowColumns(self.ordered.part(stretch.begin, stretch.end))
         with _moved(stretch.begin):
-            search = search_of(self.plan, columns, self._meter(stretch))
+            make = telling_search if self.plan.analysed.timeouts else search_of
+            search = make(self.plan, columns, self._meter(stretch))
         return self._searched(stretch, search, stretch.begin)
 
     def _searched(self, stretch: Stretch, search: RowSearch, offset: int) -> _Searched:

@@ -18,7 +18,8 @@ class RowMatches:
     asks for labels.  ``steps`` is what it took to find them: rows marked, rows walked over, moves tried;
     ``evaluations`` are the conditions decided on the way.  ``goes_on`` is the row at which the search would
     have gone on for another match of the last partition.  ``numbers`` are those of the matches in their
-    partitions, unless they follow from these matches.
+    partitions, unless they follow from these matches.  ``expired`` says which are attempts that expired
+    and have no number; None: none.
     """
 
     begins: Array
@@ -28,10 +29,16 @@ class RowMatches:
     evaluations: int
     goes_on: int = 0
     numbers: Array | None = None
+    expired: Array | None = None
 
     def __len__(self) -> int:
         """Return the number of matches."""
         return len(self.begins)
+
+    @property
+    def numbered(self) -> Array:
+        """Which of them are matches, not attempts that expired."""
+        return np.ones(len(self), bool) if self.expired is None else ~self.expired
 
     @property
     def lengths(self) -> Array:

@@ -68,15 +68,21 @@ class Measures:
         return self._inputs[each]
 
     def match_numbers(self) -> pa.Array:
-        """Return the number of each sight's match in its partition, from 1."""
-        begins, segments = self.matches.begins, self.ordered.segments
-        numbers = self.matches.numbers
+        """Return the number of each sight's match in its partition, from 1; null if it has expired."""
+        matches, numbers = self.matches, self.matches.numbers
         if numbers is None:
-            numbers = np.zeros(len(begins), np.int64)
-        if len(begins) and self.matches.numbers is None:
+            numbers = np.zeros(len(matches), np.int64)
+            numbers[matches.numbered] = self._counted(matches.begins[matches.numbered])
+        expired = None if matches.expired is None else matches.expired[self.sights.matches]
+        return pa.array(numbers[self.sights.matches], pa.int64(), mask=expired)
+
+    def _counted(self, begins: Array) -> Array:
+        """Return the numbers of matches that begin at some rows."""
+        numbers, segments = np.zeros(len(begins), np.int64), self.ordered.segments
+        if len(begins):
             segment = int(np.searchsorted(segments, begins[0], "right")) - 1
             number_matches(begins, segments, segment, self.before, numbers)
-        return pa.array(numbers[self.sights.matches], pa.int64())
+        return numbers
 
     # --- rows ---------------------------------------------------------------------------------------
 

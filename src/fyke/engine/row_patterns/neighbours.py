@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from fyke.engine.conditions.columns import Column
 from fyke.engine.conditions.evaluate import evaluate
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.row_patterns.compared import compared
 from fyke.engine.row_patterns.order import OrderedRows
 from fyke.language.ast import Binary, Call, Duration, Expression, Literal, Reference, Timestamp, Unary
 from fyke.logical.row_patterns.analysed import Located, RowValue
@@ -37,6 +38,9 @@ class RowColumns:
 
     def truth(self, condition: RowValue) -> Array:
         """Return where a condition on the row and its neighbours is true, a byte a row."""
+        alone = self._of_row(condition)
+        if alone is not None:
+            return alone
         offsets = [each.physical for each in condition.inputs if isinstance(each, Located)]
         before, behind = max(0, -min(offsets, default=0)), max(0, max(offsets, default=0))
         if before + behind >= self.rows or not (before + behind) or not _needs_all(condition.expression):
@@ -46,13 +50,21 @@ class RowColumns:
         count = self.rows - before - behind
         values = [each.slice(before + by, count) for each, by in self._inputs(condition)]
         truth = np.zeros(self.rows, np.uint8)
-        truth[before : before + count] = true_bytes(_of_inputs(condition, values))
+        found = compared(condition.expression, lambda node: values[int(node.path[0][1:])])
+        truth[before : before + count] = true_bytes(_of_inputs(condition, values)) if found is None else found
         begins, ends = self.ordered.segments[:-1], self.ordered.segments[1:]
         for k in range(before):
             truth[begins[begins + k < ends] + k] = 0
         for k in range(behind):
             truth[ends[ends - 1 - k >= begins] - 1 - k] = 0
         return truth
+
+    def _of_row(self, condition: RowValue) -> Array | None:
+        """Return where a condition is true that is a comparison of numbers of the row itself."""
+        each = condition.inputs[0] if len(condition.inputs) == 1 else None
+        if not isinstance(each, Located) or each.physical or not isinstance(condition.expression, Reference):
+            return None
+        return compared(each.value, self._resolve)
 
     def _inputs(self, condition: RowValue) -> list[tuple[pa.Array, int]]:
         """Return the values that a condition looks at, and how far on."""

@@ -10,18 +10,26 @@ import pyarrow as pa
 
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.row_patterns import layout as R
-from fyke.engine.kernels.row_patterns.arena import OpenArena
+from fyke.engine.kernels.row_patterns.arena import HistoryArena, OpenArena
 from fyke.engine.kernels.row_patterns.open import search_open_rows
 from fyke.engine.meter import Meter
 from fyke.engine.row_patterns.across import Position
+from fyke.engine.row_patterns.matches import RowMatches
 from fyke.engine.row_patterns.neighbours import RowColumns
 from fyke.engine.row_patterns.order import OrderedRows
-from fyke.engine.row_patterns.search import HistorySearch
+from fyke.engine.row_patterns.search import LAST, HistorySearch
 from fyke.logical.row_patterns.analysed import Located, RowValue, asks_for_label
+from fyke.plan.row_patterns.automaton import END
 from fyke.plan.row_patterns.plan import RowPlan, conjuncts_of
-from fyke.plan.row_patterns.streaming import Reach, looks_ahead
+from fyke.plan.row_patterns.streaming import Reach, looks_ahead, reach_of
 
 _LATEST = 2**63 - 1
+
+
+def telling_search(plan: RowPlan, columns: RowColumns, meter: Meter) -> OpenSearch:
+    """Return the search of a plan over whole partitions that tells attempts that expire, too."""
+    done = np.zeros(columns.rows, np.uint8)
+    return OpenSearch(plan, reach_of(plan), OpenRows(columns.ordered, done, None), meter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,14 @@ class OpenSearch(HistorySearch):
         self.ahead[R.AHEAD_OPEN] = int(rows.watermark is not None)
         self.ahead[R.AHEAD_FROM_BEGIN], self.ahead[R.AHEAD_FROM_END] = reach.from_begin, reach.from_end
         self.ahead[R.AHEAD_APART] = int(reach.apart)
+        self.ahead[R.AHEAD_TIMEOUTS] = int(plan.analysed.timeouts)
+
+    def matches(self, first: int = 0, last: int = LAST) -> RowMatches:
+        """Return the decided matches, and the attempts that have expired if these are told."""
+        found = super().matches(first, last)
+        if not self.plan.analysed.timeouts:
+            return found
+        return replace(found, expired=self._made.expired[: len(found)].astype(bool))
 
     def _call(self, arena: Any) -> int:
         return int(search_open_rows(arena))
@@ -89,7 +105,28 @@ class OpenSearch(HistorySearch):
             unsure=self.unsure,
             reach=reach,
             reach_offsets=offsets,
+            expired=np.zeros(len(held.begins), np.uint8),
+            latest=self._latest(held),
         )
+
+    def _latest(self, held: HistoryArena) -> Array:
+        """Return room for how far ways come, with the states marked that another row can follow."""
+        if not self.plan.analysed.timeouts:
+            return np.zeros(1, np.int32)
+        automaton = self.plan.automaton
+        states = len(automaton.labels)
+        at_end = states - 1 if self.reach.waits_for_end and self.rows.watermark is not None else END
+        for state, moves in enumerate(automaton.moves):
+            if any(to not in (END, at_end) for to in moves):
+                held.flags[state] |= R.FLAG_WAITS
+        size = int(np.diff(self.segments).max(initial=0)) * states
+        self.meter.hold("latest", 4 * size, self._longest_row())
+        return np.zeros(size + 1, np.int32)
+
+    def _provide(self, status: int, arena: Any) -> None:
+        super()._provide(status, arena)
+        if status == R.NEED_MATCHES:
+            arena.update(expired=self._grown(arena.expired, 1))
 
     # --- what is known ------------------------------------------------------------------------------
 

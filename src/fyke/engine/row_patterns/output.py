@@ -15,6 +15,7 @@ from fyke.engine.row_patterns.measures import Measures, Sights
 from fyke.engine.row_patterns.order import OrderedRows
 from fyke.language.ast import Call, Expression, Reference
 from fyke.language.row_patterns import Rows
+from fyke.logical.funnel import MATCH, REACHED, TIMEOUT
 from fyke.logical.row_patterns.analysed import RowValue
 from fyke.plan.row_patterns.plan import RowPlan
 
@@ -62,7 +63,9 @@ def result_rows(plan: RowPlan, ordered: OrderedRows, group: Group) -> pa.Table:
         if column.column is not None:
             columns.append(ordered.taken(column.column, put.rows).cast(column.type))
             continue
-        assert column.measure is not None
+        if column.measure is None:
+            columns.append(_of_attempts(column.name, matches, taken))
+            continue
         value = measure(plan.analysed.measures[column.measure], found, len(put.rows) if len(matches) else 0)
         value = cast(value, column.type)
         if is_free:
@@ -73,6 +76,14 @@ def result_rows(plan: RowPlan, ordered: OrderedRows, group: Group) -> pa.Table:
             )
         columns.append(value)
     return pa.Table.from_arrays(columns, schema=plan.analysed.schema)
+
+
+def _of_attempts(name: str, matches: RowMatches, taken: Array) -> pa.Array:
+    """Return how many rows each of some matches and attempts has, or which of both it is."""
+    if name == REACHED:
+        return pa.array(matches.lengths[taken], pa.int64())
+    names = pa.array([TIMEOUT, MATCH], pa.string())
+    return names.take(pa.array(matches.numbered[taken].astype(np.int64)))
 
 
 def measure(value: RowValue, found: Measures, rows: int) -> pa.Array:

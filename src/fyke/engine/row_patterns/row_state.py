@@ -149,7 +149,7 @@ def identity_of(plan: RowPlan, schema: pa.Schema) -> dict[str, str]:
         "query": hashlib.blake2b(str(plan.analysed.query).encode(), digest_size=8).hexdigest(),
         "schema": hashlib.blake2b(repr(columns).encode(), digest_size=8).hexdigest(),
         "engine": ENGINE,
-        "output": plan.analysed.rows.value,
+        "output": plan.analysed.rows.value + (" AND TIMEOUTS" if plan.analysed.timeouts else ""),
     }
 
 

@@ -94,7 +94,13 @@ def distinct(matches: RowMatches, plan: RowPlan) -> RowMatches:
         seen.setdefault((int(begin), labels[first:last].tobytes()), number)
     kept = np.array(list(seen.values()))
     rows = np.repeat(np.isin(np.arange(len(matches)), kept), matches.lengths)
-    return replace(matches, begins=matches.begins[kept], ends=matches.ends[kept], states=matches.states[rows])
+    return replace(
+        matches,
+        begins=matches.begins[kept],
+        ends=matches.ends[kept],
+        states=matches.states[rows],
+        expired=None if matches.expired is None else matches.expired[kept],
+    )
 
 
 def _counters(table: pa.Table, groups: list[Group]) -> Counters:
@@ -102,7 +108,7 @@ def _counters(table: pa.Table, groups: list[Group]) -> Counters:
         events_read=table.num_rows,
         bindings_tried=sum(each.matches.steps for each in groups),
         condition_evaluations=sum(each.matches.evaluations for each in groups),
-        matches=sum(len(each.matches) for each in groups),
+        matches=sum(int(each.matches.numbered.sum()) for each in groups),
     )
 
 

@@ -11,7 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from fyke.engine.chunks import Chunks
-from fyke.engine.row_chunks import ROW, ROWS, RowChunks, identified, sealed_chunk
+from fyke.engine.row_chunks import (
+    ROW,
+    ROWS,
+    RowChunks,
+    identified,
+    list_of_chunks,
+    listed_chunks,
+    sealed_chunk,
+)
 from fyke.engine.row_patterns.advance import RowEngine, RowsFound
 from fyke.engine.row_patterns.row_state import (
     RowState,
@@ -22,7 +30,6 @@ from fyke.engine.row_patterns.row_state import (
 )
 from fyke.engine.state_bytes import BESIDE, CHECKSUM, open_state
 from fyke.engine.stored_state import Store
-from fyke.errors import StateError
 
 _BESIDE = {"numbers", "sizes", "alive", "following"}
 
@@ -62,15 +69,11 @@ class StoredRows:
             return known
         opened = open_state(data)
         check_whose_rows(opened, self.engine.plan, self.schema)
-        beside = opened.beside
-        if beside.keys() != _BESIDE or beside["following"].shape != (1,):
-            raise StateError.damaged("its list of chunks is missing")
-        chunks = Chunks(beside["numbers"], beside["sizes"], beside["alive"])
-        chunks.check()
+        chunks, following = listed_chunks(opened.beside, _BESIDE)
         rows = self._chunks.read(store.chunks(), chunks)
         marks = {name: array for name, array in opened.arrays.items() if not name.startswith(BESIDE)}
         state = checked_row_state(self.engine.plan, rows, marks, opened.header["watermark"])
-        return HeldRows(state, chunks, int(beside["following"][0]), data[-CHECKSUM:])
+        return HeldRows(state, chunks, following, data[-CHECKSUM:])
 
     def advance(self, held: HeldRows, batch: pa.Table, watermark: int | None) -> tuple[RowState, RowsFound]:
         """Do what :meth:`RowEngine.advance` does, with rows that know where they are stored."""
@@ -96,12 +99,7 @@ class StoredRows:
         if data:
             number = 2 * held.following + ROWS
             store.add_chunk(number, sealed_chunk(number, data))
-        beside = {
-            "numbers": chunks.numbers,
-            "sizes": chunks.sizes,
-            "alive": chunks.needed,
-            "following": np.array([held.following + 1], np.int64),
-        }
+        beside = {**list_of_chunks(chunks), "following": np.array([held.following + 1], np.int64)}
         small = encode_row_state(self.engine.plan, after, with_rows=False, beside=beside)
         store.set_small(small)
         now = HeldRows(after, chunks, held.following + 1, small[-CHECKSUM:])

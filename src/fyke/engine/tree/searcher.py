@@ -80,6 +80,8 @@ TreeMemories = tuple[TreeMemory | None, ...]  # by alternative; None before the 
 class TreeSearcher(RemembersNoRows):
     """The join trees of a plan ([T] chapters 3 and 4)."""
 
+    may_stay = False  # the statistics in the plan shape the first tree
+
     def __init__(self, compiled: CompiledQuery) -> None:
         self.compiled = compiled
         plan = self.plan = compiled.plan

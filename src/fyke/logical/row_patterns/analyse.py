@@ -18,6 +18,7 @@ from fyke.errors import (
 from fyke.language.ast import Reference, WindowKind, walk
 from fyke.language.row_patterns import Definition, OrderItem, RowPatternQuery
 from fyke.language.unparse import unparse_expression, unparse_window
+from fyke.logical.funnel import REACHED, STATUS
 from fyke.logical.kinds import FUNCTIONS
 from fyke.logical.row_patterns.analysed import AnalysedRowPattern, RowOutputColumn, RowValue
 from fyke.logical.row_patterns.check import RowChecker, RowNames
@@ -31,11 +32,13 @@ def analyse_row_pattern(
     columns: Mapping[str, pa.DataType],
     infer: InferType | None = None,
     functions: Mapping[str, int] | None = None,
+    *,
+    timeouts: bool = False,
 ) -> AnalysedRowPattern:
     """Check a clause against the columns of its rows.
 
     ``infer`` asks the input's SQL dialect for the type of a function Fyke does not know, ``functions`` are
-    the user's functions with their number of arguments.
+    the user's functions with their number of arguments.  With ``timeouts`` attempts that expire are told.
 
     Raises
     ------
@@ -55,6 +58,7 @@ def analyse_row_pattern(
         checker.kind(expression)
         measures.append(lower(expression, names, None, infer, functions))
     skip = query.skip
+    output = _output(query, columns, partition, order, measures)
     return AnalysedRowPattern(
         query,
         columns,
@@ -68,7 +72,8 @@ def analyse_row_pattern(
         skip.to,
         None if skip.variable is None else query.labels(skip.variable),
         _window(query, order, columns),
-        _output(query, columns, partition, order, measures),
+        (*output, *_attempt_columns(query, output)) if timeouts else output,
+        timeouts,
     )
 
 
@@ -194,3 +199,19 @@ def _output(
         made.append(RowOutputColumn(measure.name, value.type, measure=number))
     copied = {name: RowOutputColumn(name, columns[name], column=name) for name in (*first, *rest)}
     return (*(copied[name] for name in first), *made, *(copied[name] for name in rest))
+
+
+def _attempt_columns(
+    query: RowPatternQuery, output: tuple[RowOutputColumn, ...]
+) -> tuple[RowOutputColumn, RowOutputColumn]:
+    """Return the columns that tell matches from attempts that expired."""
+    made = RowOutputColumn(REACHED, pa.int64()), RowOutputColumn(STATUS, pa.string())
+    taken = {column.name.lower(): column.name for column in output}
+    for column in made:
+        if column.name in taken:
+            raise OutputNameError(
+                f"timeouts adds the column {column.name!r}, and the result has {taken[column.name]!r}",
+                text=query.text,
+                remedy="Rename the measure or the column of the rows.",
+            )
+    return made

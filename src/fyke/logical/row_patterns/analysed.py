@@ -103,7 +103,8 @@ def asks_for_label(expression: Expression) -> bool:
 class RowOutputColumn:
     """A column of the result: measure number ``measure``, or the input column ``column`` of the row.
 
-    For one row per match the input columns are those of PARTITION BY.
+    For one row per match the input columns are those of PARTITION BY.  With neither it is what ``timeouts``
+    adds: ``reached``, how many rows the match or attempt has, or ``status``, which of both it is.
     """
 
     name: str
@@ -122,6 +123,8 @@ class AnalysedRowPattern:
     ``skip_labels`` are the labels that SKIP TO FIRST or LAST looks for.  Measures of rows in no match, which
     WITH UNMATCHED ROWS puts out, are null.  The measures of an empty match see no row; its own row, in ALL
     ROWS PER MATCH, has the columns of the row where it starts.
+
+    With ``timeouts`` attempts that expire are told like matches, but without a number.
     """
 
     query: RowPatternQuery
@@ -137,6 +140,7 @@ class AnalysedRowPattern:
     skip_labels: frozenset[str] | None
     window: int | None
     output: tuple[RowOutputColumn, ...]
+    timeouts: bool = False
 
     @property
     def of_neighbours(self) -> bool:

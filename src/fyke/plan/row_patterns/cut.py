@@ -40,6 +40,8 @@ def how_to_cut(plan: RowPlan) -> Cut:
     if plan.nodes is not None:
         reason = "cut anywhere; pieces are joined where their matches meet"
         return Cut(Overlap.NODES, reason, before, behind)
+    if plan.analysed.timeouts:
+        return Cut(Overlap.WHOLE, "not cut: attempts that expire are told in turn", before, behind)
     if plan.analysed.window is not None:
         return Cut(Overlap.WINDOW, "cut into pieces that overlap by the window", before, behind)
     if longest is not None:

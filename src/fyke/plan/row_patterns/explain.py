@@ -42,6 +42,10 @@ def explain_row_plan(plan: RowPlan, pushed: PushedRows | None = None) -> str:
     lines.append(f"  skip     {analysed.skip_to.value.lower()} {target}".rstrip())
     if analysed.window is not None:
         lines.append(f"  window   {analysed.window} units of {analysed.order[0].column}")
+    if analysed.timeouts:
+        lines.append(
+            "  timeouts an attempt without a match that its window cut off is a row, as far as it came"
+        )
     if END in automaton.start:
         lines.append("  empty    a match may have no rows")
     lines.append(f"  output   {analysed.rows.value}: {', '.join(each.name for each in analysed.output)}")

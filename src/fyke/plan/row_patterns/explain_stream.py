@@ -15,6 +15,10 @@ def explain_row_stream(plan: RowPlan) -> list[str]:
     lines = ["", "on a stream", "-----------"]
     lines.append(f"  reads    rows in the order of {time}, up to the watermark; others behind it are late")
     lines += _certain(plan, reach)
+    if analysed.timeouts:
+        lines.append(
+            "  expired  an attempt when a row behind its window has come, or the watermark passed it"
+        )
     if not reach.apart:
         lines.append("  in turn  and when all earlier attempts of its partition are decided")
     window = analysed.query.window

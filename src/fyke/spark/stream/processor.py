@@ -8,6 +8,7 @@ timer that is set.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -97,21 +98,21 @@ class BucketProcessor(StatefulProcessor):
             _states[self.operator] = self.made()
         self.states, self.builder = _states[self.operator]
 
+    @abstractmethod
     def made(self) -> tuple[Any, Any]:
         """Return what reads and writes states, and what makes rows; workers keep both."""
-        raise NotImplementedError
 
+    @abstractmethod
     def next_call(self, after: Any) -> int | None:
         """Return the least watermark at which a state has something to do."""
-        raise NotImplementedError
 
+    @abstractmethod
     def told(self, found: Any) -> pa.Table:
         """Return the rows of the result."""
-        raise NotImplementedError
 
+    @abstractmethod
     def alive(self, state: Any) -> dict[str, int]:
         """Return what is counted of partial matches."""
-        raise NotImplementedError
 
     def handleInputRows(
         self, key: Any, rows: Iterable[pd.DataFrame], timerValues: TimerValues
@@ -147,7 +148,7 @@ class BucketProcessor(StatefulProcessor):
             yield call_row(b"", late=int(late.sum()))
             return
         after, found = self.states.advance(held, rows, watermark)
-        self._set_timer(self.next_call(after), fired)
+        self._set_timer(self.next_call(after), watermark, fired)
         if held.token == b"":
             self.about.update((self.described,))
         held, written = self.states.save(self.store, held, after)
@@ -168,10 +169,11 @@ class BucketProcessor(StatefulProcessor):
             written_bytes=written,
         )
 
-    def _set_timer(self, wake: int | None, fired: int | None) -> None:
-        """Let Spark call again when the watermark has reached a moment, and at no other."""
-        # Timers fire when the watermark is later than they are; those up to 0 before there is a watermark.
-        timer = None if wake is None else max(1, -(-wake // MICROSECONDS) - 1)
+    def _set_timer(self, wake: int | None, watermark: int, fired: int | None) -> None:
+        """Let Spark call again when the watermark has reached a moment that is later than it is now."""
+        # Timers fire when the watermark is later than they are, or, by version, as late.  One that is not
+        # later than the watermark may fire in this batch and be gone; those up to 0 fire before there is one.
+        timer = None if wake is None else max(1, watermark // MICROSECONDS + 1, -(-wake // MICROSECONDS) - 1)
         if self.store.timer is not None and self.store.timer not in (timer, fired):
             self.handle.deleteTimer(self.store.timer)
         if timer is not None and timer != self.store.timer:

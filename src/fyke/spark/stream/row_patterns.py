@@ -102,7 +102,8 @@ def check_row_stream(plan: RowPlan) -> None:
 def described_rows(plan: RowPlan, schema: pa.Schema) -> str:
     """Return what a state is of in lines that can be compared: the clause, and the columns kept."""
     lines = [f"column {field.name}: {field.type}" for field in schema if not field.name.startswith(OWN)]
-    return "\n".join([str(plan.analysed.query), *lines])
+    told = ["and attempts that expire"] if plan.analysed.timeouts else []
+    return "\n".join([str(plan.analysed.query), *told, *lines])
 
 
 def sent_schema(pushed: PushedRows) -> pa.Schema:

@@ -10,7 +10,8 @@ from fyke.engine.kernels.kinds import Integers
 def counting_sort(permutation: Integers, codes: Integers, starts: Integers, result: Integers):
     """Sort a permutation by code (from -1), keeping the order within a code.
 
-    ``starts`` is scratch: zeros, two more than there are codes from 0 on.
+    ``starts`` is scratch: zeros, two more than there are codes from 0 on.  Afterwards it says where the
+    rows of each code from -1 on end.
     """
     for k in range(len(codes)):
         starts[codes[k] + 2] += 1

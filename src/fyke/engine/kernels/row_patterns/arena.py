@@ -86,7 +86,9 @@ class OpenArena(HistoryArena):
 
     ``ahead`` is laid out in ``layout``.  ``done`` says from which rows attempts are decided, ``unsure``,
     by condition as ``truth``, where rows to come decide whether it holds.  Condition c looks at rows behind
-    the positions ``reach[reach_offsets[c]:reach_offsets[c + 1]]``.
+    the positions ``reach[reach_offsets[c]:reach_offsets[c + 1]]``.  ``expired`` says which of the matches are
+    attempts that expired, and ``latest`` of each row of the partition and each state behind which row a way
+    comes to its end at the latest.
     """
 
     ahead: Integers
@@ -94,3 +96,5 @@ class OpenArena(HistoryArena):
     unsure: ByteRows
     reach: IntegerRows
     reach_offsets: Integers
+    expired: Bytes
+    latest: Codes

@@ -23,7 +23,7 @@ def write_key(w: HistoryArena, start, row, state):
         return R.NEVER_KEPT
     key, sums = w.key, w.sums_i[w.cursor[R.AT_DEPTH]]
     bits = w.sums_bits[w.cursor[R.AT_DEPTH]]
-    key[0], key[1] = row, state
+    key[0], key[1] = row, state | (w.cursor[R.AT_EXPIRING] << 32)
     at = 2
     for k in range(first, last):
         kind, among, count = w.keys[k, R.KEY_KIND], w.keys[k, R.KEY_SET], w.keys[k, R.KEY_COUNT]

@@ -34,6 +34,9 @@ SKIP_PAST_LAST, SKIP_NEXT_ROW, SKIP_FIRST, SKIP_LAST = 0, 1, 2, 3
 # --- flags of a state ---
 FLAG_SKIPPED_TO = 1  # SKIP TO looks for it
 FLAG_ENDS = 2  # a match can end with it at the last row of a partition
+FLAG_WAITS = 4  # another row can follow it
+
+LONG_SPAN = 1 << 9  # rows whose nodes are written by four passes side by side
 
 NEVER = 2**31 - 1  # no match from here ends at any row
 
@@ -51,7 +54,8 @@ AT_FORGONE = 9  # ways not followed because the same had failed before
 AT_NEXT = 10  # where the search of the last segment went on when it came to its end
 AT_KEPT_MATCHES = 11  # open partitions: matches written before the current attempt
 AT_KEPT_STATES = 12
-AT_SIZE = 13
+AT_EXPIRING = 13  # 1: the attempt has no match, and the search is for how far it came
+AT_SIZE = 14
 
 # --- what a kernel call ends with, beside DONE and PAUSE --------------------------------------------
 NEED_MATCHES = 20
@@ -84,5 +88,6 @@ AHEAD_DEFINE = 1  # rows behind its row that a condition of a row and its neighb
 AHEAD_FROM_BEGIN = 2  # rows behind the first row of a match that measures look at most
 AHEAD_FROM_END = 3  # rows behind its last row
 AHEAD_APART = 4  # 1: attempts from later rows go on behind one that is not decided
-AHEAD_SIZE = 5
+AHEAD_TIMEOUTS = 5  # 1: attempts that expire are written, too
+AHEAD_SIZE = 6
 REACH_POSITION, REACH_PHYSICAL = 0, 1  # a position, and how many rows behind it a condition looks

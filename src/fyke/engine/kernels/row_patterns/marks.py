@@ -11,7 +11,7 @@ from __future__ import annotations
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.jit import jit
 from fyke.engine.kernels.row_patterns import layout as R
-from fyke.engine.kernels.row_patterns.arena import RowArena
+from fyke.engine.kernels.row_patterns.arena import OpenArena, RowArena
 
 
 @jit
@@ -69,6 +69,28 @@ def mark_earliest(w: RowArena, begin, end):
                         if mark < best:
                             best = mark
             earliest[here + s] = best
+
+
+@jit
+def mark_latest(w: OpenArena, begin, end):
+    """Mark rows with the row behind which a way is cut off at the latest, for each state."""
+    truth, moves, offsets, latest = w.truth, w.moves, w.offsets, w.latest
+    states = w.settings[R.SET_STATES]
+    w.work[L.WORK_DONE] += (end - begin) * (1 + (states >> 1))
+    w.cursor[R.AT_STEPS] += end - begin
+    for row in range(end - 1, begin - 1, -1):
+        here = (row - begin) * states
+        for s in range(states):
+            best = -1
+            condition = w.conditions[s]
+            if condition == R.ALWAYS or truth[condition, row]:
+                if w.flags[s] & R.FLAG_WAITS:
+                    best = row + 1 - begin
+                if row < end - 1:
+                    for k in range(offsets[s], offsets[s + 1]):
+                        if moves[k] != R.END:
+                            best = max(best, latest[here + states + moves[k]])
+            latest[here + s] = best
 
 
 @jit

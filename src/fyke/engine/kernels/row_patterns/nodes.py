@@ -21,10 +21,7 @@ from fyke.engine.kernels.row_patterns.skips import next_start
 def mark_partitions(symbols: Bytes, following: Bytes, segments: Integers, nodes: Bytes, bits):
     """Write the nodes of the rows of whole partitions."""
     for s in range(len(segments) - 1):
-        node = np.int64(0)
-        for row in range(segments[s + 1] - 1, segments[s] - 1, -1):
-            node = np.int64(following[(node << bits) | symbols[row]])
-            nodes[row] = node
+        mark_span(symbols, following, nodes, segments[s], segments[s + 1], 0, bits)
 
 
 @entry
@@ -33,6 +30,30 @@ def mark_stretch(symbols: Bytes, following: Bytes, nodes: Bytes, begin, end, nod
 
     ``again``: they are written already, for another node; what differs is written until nothing does.
     """
+    if again:
+        return mark_back(symbols, following, nodes, begin, end, node, bits, True)
+    mark_span(symbols, following, nodes, begin, end, node, bits)
+    return begin
+
+
+@jit
+def mark_span(symbols, following, nodes, begin, end, node, bits):
+    """Write the nodes of rows, many of them in quarters that are put together where they meet."""
+    if end - begin < R.LONG_SPAN:
+        mark_back(symbols, following, nodes, begin, end, node, bits, False)
+        return
+    quarter = (end - begin - 1) >> 2
+    rest = begin + 4 * quarter
+    mark_back(symbols, following, nodes, rest, end, node, bits, False)
+    mark_quarters(symbols, following, nodes, begin, quarter, nodes[rest], bits)
+    for number in range(3, 0, -1):
+        edge = begin + number * quarter
+        mark_back(symbols, following, nodes, edge - quarter, edge, nodes[edge], bits, True)
+
+
+@jit
+def mark_back(symbols, following, nodes, begin, end, node, bits, again):
+    """Do as :func:`mark_stretch` does, row by row."""
     node = np.int64(node)
     for row in range(end - 1, begin - 1, -1):
         node = np.int64(following[(node << bits) | symbols[row]])
@@ -40,6 +61,23 @@ def mark_stretch(symbols: Bytes, following: Bytes, nodes: Bytes, begin, end, nod
             return row + 1
         nodes[row] = node
     return begin
+
+
+@jit
+def mark_quarters(symbols, following, nodes, begin, quarter, node, bits):
+    """Write the nodes of four times so many rows side by side: one look into the table waits for the last.
+
+    Only the last quarter is followed by a node that is known; the others are taken for ends of partitions.
+    """
+    second, third, fourth = begin + quarter, begin + 2 * quarter, begin + 3 * quarter
+    a = b = c = np.int64(0)
+    d = np.int64(node)
+    for k in range(quarter - 1, -1, -1):
+        a = np.int64(following[(a << bits) | symbols[begin + k]])
+        b = np.int64(following[(b << bits) | symbols[second + k]])
+        c = np.int64(following[(c << bits) | symbols[third + k]])
+        d = np.int64(following[(d << bits) | symbols[fourth + k]])
+        nodes[begin + k], nodes[second + k], nodes[third + k], nodes[fourth + k] = a, b, c, d
 
 
 @entry

@@ -28,11 +28,12 @@ from fyke.engine.kernels.row_patterns.history import (
     what_lacks,
     write_way,
 )
-from fyke.engine.kernels.row_patterns.marks import is_marked, mark_rows
+from fyke.engine.kernels.row_patterns.marks import is_marked, mark_latest, mark_rows
 from fyke.engine.kernels.row_patterns.skips import within_window
 
 OPEN = -4  # of a move: rows to come decide
 UNDECIDED = -5  # of an attempt
+NO_MATCH = -6
 
 
 @entry
@@ -49,6 +50,8 @@ def search_open_rows(w: OpenArena):
                 row += 1
             if row < known:
                 mark_rows(w, begin, end)
+                if w.ahead[R.AHEAD_TIMEOUTS]:
+                    mark_latest(w, begin, end)
             cursor[R.AT_ROW] = cursor[R.AT_FAR] = row
             cursor[R.AT_DEPTH], cursor[R.AT_BACK] = -1, 0
         status = search_partition(w, begin, known, end)
@@ -72,15 +75,19 @@ def search_partition(w: OpenArena, begin, known, end):
                 cursor[R.AT_ROW] += 1
                 continue
             cursor[R.AT_KEPT_MATCHES], cursor[R.AT_KEPT_STATES] = cursor[R.AT_MATCHES], cursor[R.AT_STATES]
-        status = attempt(w, begin, known, end, row)
+        status = NO_MATCH if cursor[R.AT_EXPIRING] else attempt(w, begin, known, end, row)
+        if status == NO_MATCH:
+            status = expire(w, begin, known, end, row)
         if status == UNDECIDED:
             give_back_all(w, row)
             cursor[R.AT_MATCHES], cursor[R.AT_STATES] = cursor[R.AT_KEPT_MATCHES], cursor[R.AT_KEPT_STATES]
             cursor[R.AT_DEPTH] = -1
+            cursor[R.AT_EXPIRING] = 0
             cursor[R.AT_ROW] = row + 1
             if not w.ahead[R.AHEAD_APART]:
                 return L.DONE
         elif status == L.DONE:
+            cursor[R.AT_EXPIRING] = 0
             for k in range(row, cursor[R.AT_ROW]):
                 w.done[k] = 1
         else:
@@ -90,7 +97,10 @@ def search_partition(w: OpenArena, begin, known, end):
 
 @jit
 def attempt(w: OpenArena, begin, known, end, start):
-    """Go on with the search for a match from a row, and move the cursor to the next start."""
+    """Go on with the search for a match from a row, and move the cursor to the next start.
+
+    NO_MATCH, if there is none and attempts that expire are told: then the cursor stays.
+    """
     cursor = w.cursor
     limit = within_window(w, start, end)
     if cursor[R.AT_DEPTH] < 0:
@@ -108,8 +118,75 @@ def attempt(w: OpenArena, begin, known, end, start):
             return leave_start(w, start, outcome)
         elif outcome == FAILED:
             if cursor[R.AT_DEPTH] == 0:
+                if w.ahead[R.AHEAD_TIMEOUTS] and cursor[R.AT_MATCHES] == cursor[R.AT_KEPT_MATCHES]:
+                    cursor[R.AT_DEPTH], cursor[R.AT_EXPIRING] = -1, 1
+                    return NO_MATCH
                 return leave_start(w, start, FAILED)
             go_back(w, start)
+
+
+# --- attempts that expire ---------------------------------------------------------------------------------
+
+
+@jit
+def expire(w: OpenArena, begin, known, end, start):
+    """Go on with the search for how far an attempt without a match came, and move on behind its start.
+
+    It has expired if a way took all rows of its window and another row could have followed.  If the window
+    is not over, no way came to its last row: otherwise there was an open one.
+    """
+    cursor = w.cursor
+    limit = within_window(w, start, end)
+    if limit > known:
+        return leave_start(w, start, FAILED)
+    if cursor[R.AT_DEPTH] < 0:
+        begin_way(w, w.settings[R.SET_STATES] + (0 if start == begin else 1))
+    while True:
+        lack = what_lacks(w)
+        if lack != L.DONE:
+            return lack
+        outcome = try_further(w, begin, known, end, start, limit)
+        if outcome == OPEN or (outcome > start and looks_beyond(w, start, outcome, known)):
+            return UNDECIDED
+        if outcome >= 0:
+            write_expired(w, start, limit)
+            return leave_start(w, start, FAILED)
+        if outcome == FAILED:
+            if cursor[R.AT_DEPTH] == 0:
+                return leave_start(w, start, FAILED)
+            go_back(w, start)
+
+
+@jit
+def try_further(w: OpenArena, begin, known, end, start, limit):
+    """Try the next move; return ``limit`` if it is come to, GOES_ON, OPEN, or FAILED if no move is left."""
+    row, to = start + w.cursor[R.AT_DEPTH], next_move(w)
+    if to == NO_MOVE:
+        return FAILED
+    if to == R.END or begin + w.latest[(row - begin) * w.settings[R.SET_STATES] + to] < limit:
+        return GOES_ON
+    verdict = decided_move(w, begin, known, end, start, row, to)
+    if verdict != L.TRUE:
+        return GOES_ON if verdict == L.FALSE else OPEN
+    if row + 1 < limit:
+        return go_on(w, end, start, row, to)
+    w.states[w.cursor[R.AT_STATES] + w.cursor[R.AT_DEPTH]] = to
+    give_back(w, row, to)
+    return limit if w.flags[to] & R.FLAG_WAITS else GOES_ON
+
+
+@jit
+def write_expired(w: OpenArena, start, behind):
+    """Write an attempt that expired, and take all rows out of the current way."""
+    cursor = w.cursor
+    w.begins[cursor[R.AT_MATCHES]], w.ends[cursor[R.AT_MATCHES]] = start, behind
+    w.expired[cursor[R.AT_MATCHES]] = 1
+    cursor[R.AT_MATCHES] += 1
+    cursor[R.AT_STATES] += behind - start
+    give_back_all(w, start)
+
+
+# --- moves ------------------------------------------------------------------------------------------------
 
 
 @jit
@@ -131,14 +208,22 @@ def try_move(w: OpenArena, begin, known, end, start, limit):
         return row
     if row == end or not is_marked(w, begin, row, to, limit):
         return GOES_ON
+    verdict = decided_move(w, begin, known, end, start, row, to)
+    if verdict != L.TRUE:
+        return GOES_ON if verdict == L.FALSE else OPEN
+    return go_on(w, end, start, row, to)
+
+
+@jit
+def decided_move(w: OpenArena, begin, known, end, start, row, to):
+    """Take a row in a state if its condition is true; say whether it is: TRUE, FALSE, or OPEN."""
     if w.ahead[R.AHEAD_OPEN] and is_unsure(w, known, row, to):
         return OPEN
     take(w, row, to)
     verdict = decide(w, begin, known, end, start, row, w.across[w.label_of[to]])
     if verdict != L.TRUE:
         give_back(w, row, to)
-        return GOES_ON if verdict == L.FALSE else OPEN
-    return go_on(w, end, start, row, to)
+    return verdict
 
 
 @jit
