@@ -60,6 +60,7 @@ def test_without_java_there_is_one_line(folder: Path) -> None:
     assert run(folder, "match", "-q", "theft.fyke", "events.csv", *COLUMNS, JAVA_HOME=nothing).returncode == 0
 
 
+@pytest.mark.long  # starts Spark in a process of its own
 def test_bad_rows_of_a_csv_are_one_line(folder: Path) -> None:
     rows = EVENTS.splitlines()
     rows.insert(-1, "2026-01-05 09:10:00,Exit,gin,cheap")

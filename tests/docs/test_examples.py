@@ -15,7 +15,10 @@ EXAMPLES = [
     pytest.param("logins_under_attack.py", ["--accounts", "200"], r"4 break-ins"),
     pytest.param("market_trend.py", ["--rows", "20000"], r"[1-9]\d* trends"),
     pytest.param(
-        "shoplifting_on_spark.py", ["--rows", "8000"], r"10 thefts, 10 planted", marks=pytest.mark.spark
+        "shoplifting_on_spark.py",
+        ["--rows", "8000"],
+        r"10 thefts, 10 planted",
+        marks=[pytest.mark.spark, pytest.mark.long],
     ),
 ]
 

@@ -70,7 +70,15 @@ def in_order(events: pa.Table, parts: int) -> list[pa.Table]:
     return [events.slice(n * size, size) for n in range(parts)]
 
 
-@pytest.mark.parametrize("name", ["equi-join", "theta-join", "three streams", "stream with itself"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "equi-join",
+        pytest.param("theta-join", marks=pytest.mark.long),
+        pytest.param("three streams", marks=pytest.mark.long),
+        "stream with itself",
+    ],
+)
 def test_join_of_streams_brings_the_rows_of_the_batch(spark: SparkSession, tmp_path: Path, name: str) -> None:
     events = later(table(lasting=False))
     text = CASES[name].text

@@ -19,7 +19,7 @@ QUERY = "PATTERN SEQ(A a, B b, C c) WHERE skip_till_any_match { [k] AND a.v < b.
 def events(shares: list[float]) -> pa.Table:
     """Return events of which A, B and C have these shares."""
     random = np.random.default_rng(7)
-    rows = 4_000
+    rows = 1_200
     return pa.table(
         {
             "kind": pa.array(random.choice(list("ABC"), rows, p=shares)),
