@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 # Tests have folders of kernels of their own; tests/engine/test_kernel_cache.py switches this on.
 os.environ["FYKE_COMPILE_AHEAD"] = "0"
-# Sessions of processes that tests start are as short as those of tests: the JVM's second compiler does not pay.
+# Sessions of Spark in tests are short, also those of processes that tests start: the JVM's second compiler
+# does not pay.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
