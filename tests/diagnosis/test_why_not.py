@@ -12,6 +12,9 @@ import pytest
 
 import fyke
 from fyke.diagnosis.finding import CAUSES
+from fyke.diagnosis.probe import Found, Prober
+from fyke.diagnosis.setup import Setup
+from fyke.errors import LimitError
 from tests.diagnosis.cases import CASES, LETTERS, POINTS, RUN, SALE, SHOP, STAMPED, STAMPS
 
 
@@ -159,6 +162,22 @@ def test_many_events_take_few_searches(cause: str) -> None:
     found = fyke.why_not(many(250_000), MISTAKES[cause], seconds=120, **POINTS)
     assert found.cause == cause, str(found)
     assert 0 < found.searches <= 40
+
+
+def test_changes_that_take_long_keep_no_other_from_being_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Prober._search
+
+    def slow_beside_absences(prober: Prober, setup: Setup, events: pa.Table) -> Found:
+        if "~" not in str(setup.query):
+            return search(prober, setup, events)
+        seconds = prober.plan(setup, events).limits.seconds
+        assert seconds is not None
+        time.sleep(seconds)
+        raise LimitError("too slow", limit="seconds", value=seconds)
+
+    monkeypatch.setattr(Prober, "_search", slow_beside_absences)
+    found = fyke.why_not(LETTERS, "PATTERN SEQ(A a, ~ANY b, C c) WITHIN 50", seconds=4, **POINTS)
+    assert found.cause == "absence", str(found)
 
 
 @pytest.mark.long

@@ -59,7 +59,8 @@ def diagnose(prober: Prober, setup: Setup, everywhere: Everywhere) -> Diagnosis:
         result.findings.append(_no_events(events, everywhere))
         return result
     try:
-        result.matches = prober.find(setup, all_events=True)
+        with prober.within(prober.left / 4):
+            result.matches = prober.find(setup, all_events=True)
         result.candidates = candidates(setup.query, events)
         if result.matches.some:
             result.findings.append(_matched(result.matches))
@@ -222,28 +223,8 @@ def _tell_changes(result: Diagnosis, prober: Prober, setup: Setup) -> None:
     """Try each part of the query without it, and if no single one helps, as few as possible together."""
     refiner, ways = Refiner(setup, prober), relaxations(setup, prober.events)
     stuck = _stuck(setup, prober)
-    done: set[str] = set()
-    dropped: set[int] = set()
-    findings: list[Finding] = []
-    try:
-        for way in ways:
-            name = way.cause if way.cause in ("window", "strategy") else ""
-            flips = way.cause == "condition" and not way.words.startswith("leave ")
-            if name in done or (flips and id(way.subject) not in dropped) or not _may_free(way, stuck):
-                continue
-            found = prober.tried(way.change(setup))
-            if not found.decided:
-                result.untried.append(way.words)
-            if not found.some:
-                continue
-            if name:
-                done.add(name)
-            dropped.add(id(way.subject))
-            told = refiner.refine(way, found)
-            if told is not None:
-                findings.append(told)
-    except OutOfTime:
-        result.untried.append("other changes")
+    freeing = [each for each in ways if _may_free(each, stuck)]
+    findings = _single_changes(result, prober, setup, refiner, freeing)
     findings += _seen_in_rows(setup, prober, refiner, findings)
     changing = any(each.matches for each in findings)
     result.findings += sorted(findings, key=lambda each: (each.matches is None, each.cost))
@@ -253,6 +234,46 @@ def _tell_changes(result: Diagnosis, prober: Prober, setup: Setup) -> None:
             parts = {each.part for each in together}
             others = [each for each in result.findings if each.part not in parts]
             result.findings, result.together = [*together, *others], True
+
+
+def _single_changes(
+    result: Diagnosis, prober: Prober, setup: Setup, refiner: Refiner, ways: Sequence[Relaxation]
+) -> list[Finding]:
+    """Return what the ways that give a match by themselves have to tell.
+
+    Each has its share of the time first, so that one that takes long keeps none of the others from being
+    tried; what is undecided then is tried again.
+    """
+    findings: list[Finding] = []
+    done: set[str] = set()
+    dropped: set[int] = set()
+    share = prober.left / (2 * len(ways) + 1)
+    try:
+        for seconds in (share, prober.left):
+            undecided = []
+            for way in ways:
+                part = way.cause if way.cause in ("window", "strategy") else way.words
+                if part in done:
+                    continue
+                if way.turns and id(way.subject) not in dropped:
+                    undecided.append(way)
+                    continue
+                with prober.within(seconds):
+                    found = prober.tried(way.change(setup))
+                if found.some:
+                    done.add(part)
+                    dropped.add(id(way.subject))
+                    with prober.within(seconds):
+                        told = refiner.refine(way, found)
+                    findings += [] if told is None else [told]
+                elif not found.decided:
+                    undecided.append(way)
+            ways = undecided
+    except OutOfTime:
+        result.untried.append("other changes")
+    else:
+        result.untried += [way.words for way in ways if not way.turns]
+    return findings
 
 
 def _stuck(setup: Setup, prober: Prober) -> list[Candidates]:
@@ -326,7 +347,7 @@ def _most_of_each(ways: Sequence[Relaxation]) -> list[Relaxation]:
     """Return one way for each part: the one that asks for least."""
     best: dict[object, Relaxation] = {}
     for way in ways:
-        if way.cause == "condition" and not way.words.startswith("leave "):
+        if way.turns:
             continue
         part = way.cause if way.cause in ("window", "strategy") else (way.cause, way.words)
         best[part] = way  # they come in the order of their cost

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,7 +31,7 @@ from fyke.plan.plan import Plan
 
 EXAMPLES = 500  # matches that are looked at one by one
 _MATCHES = 50_000  # of a partition; more are as good as many
-_SECONDS = 2.0  # of one search
+_SECONDS, _LEAST_SECONDS = 2.0, 0.05  # of one search
 _SAMPLE = 50_000  # events that are searched first
 _PIECES = (16, 256, 4096)  # where all events take too long, such a part of them is searched
 
@@ -74,6 +75,7 @@ class Prober:
         self.events = events
         self.deadline = _now() + seconds
         self.runs = 0
+        self._until = self.deadline
         self._known: dict[tuple[Setup, bool], Found] = {}
         self._some: list[pa.Table] | None = None
 
@@ -81,6 +83,15 @@ class Prober:
     def left(self) -> float:
         """The seconds that are left."""
         return self.deadline - _now()
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Let searches share so many seconds; what they leave undecided may be asked again."""
+        before, self._until = self._until, min(self._until, _now() + seconds)
+        try:
+            yield
+        finally:
+            self._until = before
 
     def find(self, setup: Setup, *, all_events: bool = False, table: pa.Table | None = None) -> Found:
         """Search for the matches of a setup.
@@ -100,7 +111,8 @@ class Prober:
         if known is None:
             found = NOTHING if all_events else self._search_some(setup)
             known = found if found.some else self._search_all(setup, self.events.table)
-            self._known[setup, all_events] = known
+            if known.decided or self._until == self.deadline:
+                self._known[setup, all_events] = known
         return known
 
     def tried(self, setup: Setup, *, all_events: bool = False) -> Found:
@@ -175,7 +187,7 @@ class Prober:
         if self.left <= 0:
             raise OutOfTime
         given, limits = self.events.options, self.events.options.limits
-        seconds = min(_SECONDS, max(0.05, self.left), limits.seconds or _SECONDS)
+        seconds = min(_SECONDS, max(_LEAST_SECONDS, self._until - _now()), limits.seconds or _SECONDS)
         ties = given.tie_breaker
         if setup.ties:
             ties = (*ties, self.events.place, self.events.number)

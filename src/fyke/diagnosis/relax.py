@@ -50,7 +50,8 @@ class Relaxation:
     """A part of a query taken away.
 
     ``cause`` is what is to blame if there is a match then.  ``cost`` says how much less is asked, roughly:
-    if several changes give a match, the cheapest is told first.  ``subject`` is the part.
+    if several changes give a match, the cheapest is told first.  ``subject`` is the part.  A way that
+    ``turns`` a comparison round is worth trying only if the query has a match without it.
     """
 
     cause: str
@@ -58,6 +59,7 @@ class Relaxation:
     words: str
     change: Callable[[Setup], Setup]
     subject: Any = None
+    turns: bool = False
 
 
 def relaxations(setup: Setup, events_: Numbered) -> list[Relaxation]:
@@ -159,6 +161,7 @@ def _conditions(query: Query) -> Iterable[Relaxation]:
                 unparse_expression(turned),
                 _on_query(with_condition, condition, turned),
                 condition,
+                turns=True,
             )
 
 
