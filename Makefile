@@ -6,6 +6,9 @@ PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.fyke-installed
 WORKERS ?= 2
 
+# Hundreds of processes import Fyke, Spark's workers among them: without compiled files each takes a second more.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup java demo test test-long check format bench docs docs-serve docs-version wheel matrix clean
 

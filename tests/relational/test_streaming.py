@@ -89,7 +89,10 @@ def test_join_of_streams_brings_the_rows_of_the_batch(spark: SparkSession, tmp_p
     assert_same(found, fyke.match(events, text, time="end", type="kind"))
 
 
-@pytest.mark.parametrize("name", ["sliding", "one after another, by name", "aggregates of a join"])
+@pytest.mark.parametrize(
+    "name",
+    ["sliding", "one after another, by name", pytest.param("aggregates of a join", marks=pytest.mark.long)],
+)
 def test_aggregates_of_streams_bring_the_rows_of_the_batch(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -67,3 +71,19 @@ def test_long_partitions_and_many(monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = [chunk.column("k").to_pylist() for chunk in rules._whole(batches, table.schema, ("k",))]
     assert [key for chunk in chunks for key in chunk] == table.column("k").to_pylist()
     assert sum(len(set(chunk)) for chunk in chunks) == 3
+
+
+def test_many_rules_do_not_make_a_long_filter(spark: SparkSession, tmp_path: Path) -> None:
+    """The JVM compiles no method of hundreds of comparisons."""
+    pq.write_table(EVENTS, tmp_path / "events.parquet")
+    frame = spark.read.parquet(str(tmp_path))
+    texts = {
+        f"rule {n}": f"PATTERN SEQ(A a, K{n} b) WHERE {{ [k] AND b.x > {n} }} WITHIN 9" for n in range(40)
+    }
+    found = fyke.rules({**texts, "pairs": SHARED["pairs"]}).run(frame, **OPTIONS)
+    plan = found.all()._jdf.queryExecution().executedPlan().toString()
+    (filtered,) = re.findall(r"Filter .*", plan)
+    assert re.search(r"kind#\d+ IN(SET)? ", filtered)
+    assert filtered.count("kind#") == 1
+    expected = fyke.match(EVENTS, SHARED["pairs"], **OPTIONS)
+    assert found.of("pairs").count() == expected.num_rows > 0

@@ -31,7 +31,7 @@ def test_a_name_of_fykes_own_is_refused(spark: SparkSession, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*NAMES[:3], *(pytest.param(name, marks=pytest.mark.long) for name in NAMES[3:])]
+    "name", [*NAMES[:2], *(pytest.param(name, marks=pytest.mark.long) for name in NAMES[2:])]
 )
 @pytest.mark.parametrize("metrics", [None, fyke.Metrics()], ids=["plain", "metrics"])
 def test_a_result_with_an_odd_name(spark: SparkSession, name: str, metrics: fyke.Metrics | None) -> None:

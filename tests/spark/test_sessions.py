@@ -49,6 +49,7 @@ def run(script: str, **environment: str | None) -> str:
     return done.stdout
 
 
+@pytest.mark.long  # a server of Spark Connect, and a session of its own for each kind of call
 @pytest.mark.spark
 def test_spark_connect() -> None:
     pytest.importorskip("grpc")

@@ -13,7 +13,7 @@ from fyke.errors import FykeError, NotRunError
 from fyke.logical.returns import START
 from fyke.plan.plan import Plan
 from fyke.spark.prepare import arrow_columns
-from fyke.spark.rules import Seen, match_together, rows_of_all, rows_of_rule, united_frame
+from fyke.spark.rules import COUNTS, Seen, match_together, rows_of_all, rows_of_rule, united_frame
 
 _SECOND = 1_000_000
 
@@ -35,7 +35,7 @@ class FrameResults(RuleResults):
     ) -> None:
         """Take rules that share a scan and a shuffle of a DataFrame."""
         seen = Seen()
-        told = seen.watch(match_together(frame, plans, keys), list(plans))
+        told = seen.watch(match_together(frame, plans, keys))
         self._together.append((told, seen, schemas))
 
     def cache(self) -> RuleResults:
@@ -47,11 +47,8 @@ class FrameResults(RuleResults):
     def failed(self) -> dict[Key, FykeError]:
         """The errors of the rules that have none or not all of their rows, by name and version."""
         found = dict(self._failed)
-        for _, seen, schemas in self._together:
-            for number in schemas:
-                error = seen.failure(number)
-                if error is not None:
-                    found[self.names[number]] = error
+        for _, seen, _ in self._together:
+            found |= {self.names[number]: error for number, error in seen.failures().items()}
         return found
 
     def _rows(self, number: int) -> Any:
@@ -97,8 +94,9 @@ class FrameResults(RuleResults):
                     "nothing has run yet: on a DataFrame the first action on a result fills the metrics",
                     remedy="Ask the results for rows first, as in results.all().count().",
                 )
+            counted = seen.counts()
             for number in schemas:
-                counts = seen.counts(number)
+                counts = dict(counted.get(number, dict.fromkeys(COUNTS, 0)))
                 seconds = counts.pop("microseconds") / _SECOND
                 result[self.names[number]] = {**counts, "seconds": seconds}
         return result

@@ -43,6 +43,8 @@ _BYTES = "UTF8_BINARY"
 # A version of Spark that does not ask for the zone takes UTC.
 _IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
 COVERED, SLICE, _NUMBER = "__fyke_covered", "__fyke_slice", "__fyke_number"
+_MOST_TERMS = 24  # of the condition that every row with a role meets
+
 _LONG = 'has the type "BIGINT"'
 _CAST = " Whole numbers that a query computes have 64 bits: write CAST(... AS INT)."
 
@@ -324,15 +326,25 @@ def _roles_sql(roles: tuple[Role, ...], schema: EventSchema) -> str:
 
 def scan_sql(roles: tuple[Role, ...], schema: EventSchema) -> str | None:
     """Return a condition that every row with a role meets, in a form that data sources understand."""
-    terms = []
+    terms: dict[str | None, list[str]] = {}  # by the type they are of
     for role in roles:
         parts = [to_sql(each, schema.columns) for each in role.conditions if _is_plain(each)]
-        if role.type is not None and schema.type_column is not None:
-            parts.insert(0, f"{type_sql(schema)} = {text_literal(role.type)}")
-        if not parts:
+        name = None if schema.type_column is None else role.type
+        if not parts and name is None:
             return None
-        terms.append(" AND ".join(parts))
-    return " OR ".join(f"({term})" for term in dict.fromkeys(terms))
+        terms.setdefault(name, []).append(" AND ".join(parts))
+    whole = [name for name, conditions in terms.items() if name is not None and "" in conditions]
+    if sum(len(terms[name]) for name in terms) > _MOST_TERMS:
+        # The JVM does not compile so long a method, and a scan would spend most of its time in it.
+        whole = [name for name in terms if name is not None]
+        found = [f"{type_sql(schema)} IN ({', '.join(map(text_literal, whole))})"] if whole else []
+    else:
+        found = [f"{type_sql(schema)} = {text_literal(name)}" for name in whole]
+    for name, conditions in terms.items():
+        if name not in whole:
+            of_type = "" if name is None else f"{type_sql(schema)} = {text_literal(name)} AND "
+            found += [of_type + each for each in dict.fromkeys(conditions)]
+    return " OR ".join(f"({each})" for each in found)
 
 
 def _is_plain(condition: Expression) -> bool:

@@ -7,6 +7,8 @@ of the result, or the error of a plan that has failed, which stops no other.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
@@ -31,6 +33,7 @@ from fyke.spark.worker_errors import decoded, encoded
 
 RULE, ROWS, ERROR = "rule", "rows", "error"
 COUNTS = ("matches", "events", "microseconds")
+_CALLS = "calls"
 _SCHEMA = pa.schema(
     [(RULE, pa.int32()), (ROWS, pa.binary()), (ERROR, pa.string()), *((name, pa.int64()) for name in COUNTS)]
 )
@@ -124,24 +127,20 @@ class Seen:
 
     def __init__(self) -> None:
         self._observation = Observation()
-        self._told: dict[str, Any] | None = None
+        self._told: list[dict[str, Any]] | None = None
         self._waiter: Thread | None = None
 
-    def watch(self, told: DataFrame, numbers: Sequence[int]) -> DataFrame:
+    def watch(self, told: DataFrame) -> DataFrame:
         """Return the messages; whoever reads them all fills the counts."""
-        sums = [
-            F.sum(F.when(F.col(RULE) == number, F.col(name))).alias(f"{name}_{number}")
-            for number in numbers
-            for name in COUNTS
-        ]
-        errors = [
-            F.max(F.when(F.col(RULE) == number, F.col(ERROR))).alias(f"{ERROR}_{number}")
-            for number in numbers
-        ]
-        return told.observe(self._observation, *sums, *errors)
+        # One text, because sums for each rule make hundreds of expressions that Spark analyses and compiles.
+        call = F.to_json(F.struct(RULE, *COUNTS, ERROR))
+        return told.observe(self._observation, F.concat_ws("\n", F.collect_list(call)).alias(_CALLS))
 
-    def get(self) -> Mapping[str, Any] | None:
-        """Return the counts; None if nothing has run.  Spark tells of an action a moment after it."""
+    def get(self) -> Sequence[Mapping[str, Any]] | None:
+        """Return what each call has counted; None if nothing has run.
+
+        Spark tells of an action a moment after it.
+        """
         if self._told is None:
             if self._waiter is None:
                 # Spark's own way to wait has no end, and an interpreter that ends must not wait for it.
@@ -154,17 +153,19 @@ class Seen:
 
     def _wait(self) -> None:
         with suppress(Exception):  # the action has failed, or the session has ended: nothing will be told
-            self._told = self._observation.get or None
+            found = self._observation.get
+            self._told = [json.loads(line) for line in found[_CALLS].splitlines()] if found else None
 
-    def counts(self, number: int) -> dict[str, int]:
-        """Return the counts of a rule, after an action."""
-        told = self.get() or {}
-        return {name: int(told.get(f"{name}_{number}") or 0) for name in COUNTS}
+    def counts(self) -> Mapping[int, Mapping[str, int]]:
+        """Return the counts of all rules, after an action."""
+        found: dict[int, Counter[str]] = {}
+        for call in self.get() or ():
+            found.setdefault(call[RULE], Counter()).update({name: call[name] for name in COUNTS})
+        return found
 
-    def failure(self, number: int) -> FykeError | None:
-        """Return the error of a rule that has failed; None if it has not, or nothing has run."""
-        text = (self.get() or {}).get(f"{ERROR}_{number}")
-        return decoded(text) if text else None
+    def failures(self) -> Mapping[int, FykeError]:
+        """Return the errors of the rules that have failed, as far as something has run."""
+        return {call[RULE]: decoded(call[ERROR]) for call in self.get() or () if call.get(ERROR)}
 
 
 def rows_of_rule(told: DataFrame, number: int, schema: pa.Schema) -> DataFrame:
