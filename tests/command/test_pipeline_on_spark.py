@@ -83,6 +83,7 @@ def test_spark_writes_the_same_rows(spark: SparkSession, folder: Path, capsys: O
     assert pq.read_table("guessed.parquet").column("match_id") == on_spark.column("match_id")
 
 
+@pytest.mark.long  # every micro-batch of Spark takes seconds
 def test_a_stream_goes_on_where_it_stopped(spark: SparkSession, folder: Path, capsys: Out) -> None:
     assert main(["run", "live.toml", "--once"]) == 0
     assert capsys.readouterr().out.startswith("Guessed: 2 batches, 7 events, 1 match, ")

@@ -76,7 +76,7 @@ def in_order(events: pa.Table, parts: int) -> list[pa.Table]:
         "equi-join",
         pytest.param("theta-join", marks=pytest.mark.long),
         pytest.param("three streams", marks=pytest.mark.long),
-        "stream with itself",
+        pytest.param("stream with itself", marks=pytest.mark.long),
     ],
 )
 def test_join_of_streams_brings_the_rows_of_the_batch(spark: SparkSession, tmp_path: Path, name: str) -> None:

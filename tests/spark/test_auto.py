@@ -42,7 +42,10 @@ def work(frame_or_table: object, engine: str) -> tuple[int, int]:
     return int(counts["condition_evaluations"]), int(counts["buffered_events"] > 0)
 
 
-@pytest.mark.parametrize("table", [FREQUENT, RARE], ids=["frequent", "rare"])
+@pytest.mark.parametrize(
+    "table",
+    [pytest.param(FREQUENT, id="frequent", marks=pytest.mark.long), pytest.param(RARE, id="rare")],
+)
 def test_a_task_chooses_what_its_rows_speak_for(spark: SparkSession, table: pa.Table) -> None:
     frame = frame_of(spark, table)
     by_engine = {each: work(frame, each) for each in ("automaton", "lazy_chain", "lazy_tree", "tree")}

@@ -68,6 +68,7 @@ def test_a_stream_brings_the_rows_of_the_batch(
     assert matched > 50
 
 
+@pytest.mark.long  # every micro-batch of Spark takes seconds
 def test_a_watermark_that_falls_on_the_end_of_a_window_loses_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:
