@@ -22,6 +22,7 @@ from pyspark.sql.streaming.stateful_processor import (
     StatefulProcessorHandle,
     TimerValues,
 )
+from pyspark.sql.types import BinaryType, LongType, StringType, StructType
 
 from fyke.engine.engine import Engine
 from fyke.engine.found import Found
@@ -41,6 +42,12 @@ COUNTS = (
 )  # fmt: skip
 _REMEMBERED, _MOST_BYTES = 64, 1 << 26
 
+# What is stored.  A schema that is a text would be parsed by the JVM, twice in each task of each micro-batch.
+_SMALL = StructType().add("data", BinaryType()).add("timer", LongType())
+_NUMBER, _CHUNK = StructType().add("number", LongType()), StructType().add("data", BinaryType())
+_ABOUT = StructType().add("query", StringType())
+_KEY, _TOTAL = StructType().add("key", BinaryType()), StructType().add("data", BinaryType())
+
 _states: dict[str, tuple[Any, Any]] = {}  # by operator: workers are used again, batch after batch
 _held: OrderedDict[tuple[str, int], Any] = OrderedDict()
 
@@ -49,8 +56,8 @@ class SparkStore:
     """The state of the current bucket in Spark's state store."""
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
-        self._small = handle.getValueState("small", "data binary, timer bigint")
-        self._chunks = handle.getMapState("chunks", "number bigint", "data binary")
+        self._small = handle.getValueState("small", _SMALL)
+        self._chunks = handle.getMapState("chunks", _NUMBER, _CHUNK)
         self.timer: int | None = None
 
     def small(self) -> bytes | None:
@@ -93,7 +100,7 @@ class BucketProcessor(StatefulProcessor):
         """Take up the store of a task."""
         self.handle = handle
         self.store = SparkStore(handle)
-        self.about = handle.getValueState("about", "query string")
+        self.about = handle.getValueState("about", _ABOUT)
         if self.operator not in _states:
             _states[self.operator] = self.made()
         self.states, self.builder = _states[self.operator]
@@ -202,7 +209,7 @@ class MatchProcessor(BucketProcessor):
         super().init(handle)
         self.totals = None
         if self.plan.result.over_matches:
-            stored = handle.getMapState("totals", "key binary", "data binary")
+            stored = handle.getMapState("totals", _KEY, _TOTAL)
             self.totals = RunningTotals(stored, self.builder)
 
     def made(self) -> tuple[StoredStates, Any]:
