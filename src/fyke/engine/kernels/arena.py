@@ -16,6 +16,7 @@ once.
 
 from __future__ import annotations
 
+import ctypes
 import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar, get_type_hints
@@ -39,6 +40,7 @@ from numba.np.numpy_support import from_dtype
 from fyke.engine.kernels.arrays import Array
 from fyke.engine.kernels.modes import BOUNDSCHECK
 
+_BYTE = ctypes.c_char
 DATA, SIZE, WIDTH, WORDS = 0, 1, 2, 3  # of a field in a block: where it is, its rows or values, its columns
 
 
@@ -95,7 +97,14 @@ def _words(name: str, kind: tuple[Any, int], array: Any) -> tuple[int, int, int]
     else:
         assert (array.dtype, array.ndim) == kind, name
     assert array.flags.c_contiguous, name
-    return array.ctypes.data, array.shape[0], array.shape[-1]
+    return _address(array), array.shape[0], array.shape[-1]
+
+
+def _address(array: Any) -> int:
+    """Return where an array begins; ``array.ctypes.data`` takes more than twice as long, fifty times a call."""
+    if array.size and array.flags.writeable:
+        return ctypes.addressof(_BYTE.from_buffer(array))
+    return int(array.ctypes.data)
 
 
 # --- arenas as Numba types ----------------------------------------------------------------------
