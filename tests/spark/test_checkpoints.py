@@ -278,3 +278,37 @@ def test_a_damaged_checkpoint_is_an_error_and_never_other_matches(stopped: Stopp
         flip(path, share)
     said = stopped.refused(stopped.matches(QUERY), name)
     assert "CANNOT_LOAD_STATE_STORE" in said or "the saved state is damaged" in said, said
+
+
+def test_running_totals_are_of_one_query_when_no_window_is_open(spark: SparkSession, tmp_path: Path) -> None:
+    """Totals stay when the state of the pattern is gone, and another query must not add to them."""
+    counted = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match { [k] } WITHIN 1 minute RETURN count(*) AS n"
+    live = Live(spark, tmp_path, FIRST.schema)
+    told: list[int] = []
+
+    def run(query: str) -> None:
+        frame = fyke.match(live.events(), query, **OPTIONS, watermark="1 second")
+        writer = frame.writeStream.outputMode("update").trigger(availableNow=True)
+        writer = writer.foreachBatch(lambda batch, _: told.extend(row.n for row in batch.collect()))
+        finished(lambda: writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start())
+
+    live.add(some_events(0, "AB", 1))
+    live.add(some_events(1_000, "X", 0))
+    live.add(some_events(2_000, "X", 0))
+    run(counted)
+    assert told == [1] * KEYS
+    live.add(some_events(3_000, "ABC", 1))
+    live.add(some_events(4_000, "X", 0))
+    live.add(some_events(5_000, "X", 0))
+    with pytest.raises(StreamingQueryException, match="belongs to another query") as caught:
+        run(counted.replace("B b", "C c"))
+    assert "+PATTERN SEQ(A a, C c)" in str(caught.value)
+    run(f"Counted: {counted}")
+    assert told == [1] * KEYS + [2] * KEYS
+
+
+def test_the_same_frame_is_refused_each_time(stopped: Stopped) -> None:
+    """Workers outlive a query: what they know of its first start does not let the second one pass."""
+    changed, name = stopped.matches(QUERY.replace("1 minute", "2 minutes")), stopped.copied()
+    for _ in range(2):
+        assert "belongs to another query" in stopped.refused(changed, name)

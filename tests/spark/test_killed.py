@@ -23,17 +23,17 @@ from tests.spark.stream_job import OPTIONS, QUERY
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
-FILES, ROWS, KILLS = 30, 400, 20
+FILES, ROWS, KILLS = 60, 200, 20
 SECOND = 1_000_000
 
 
 def make_events(root: Path, files: int = FILES) -> pa.Table:
-    """Write files of events, each of ten seconds, with ties and in no order."""
+    """Write files of events, each of five seconds, with ties and in no order."""
     (root / "in").mkdir(parents=True)
     tables = []
     for number in range(files):
         rng = np.random.default_rng(number)
-        ticks = rng.integers(number * 10, number * 10 + 10, ROWS) * SECOND + 10**15
+        ticks = rng.integers(number * 5, number * 5 + 5, ROWS) * SECOND + 10**15
         table = pa.table(
             {
                 "ts": pa.array(ticks, pa.timestamp("us", tz="UTC")),
@@ -205,7 +205,7 @@ def test_workers_are_killed(tmp_path: Path) -> None:
 
 
 def test_death_between_the_sink_and_the_commit_repeats_the_batch(tmp_path: Path) -> None:
-    make_events(tmp_path, files=12)
+    make_events(tmp_path, files=24)
     for _ in range(12):
         job = start(tmp_path, "batches")
         if job.wait(300) == 0:

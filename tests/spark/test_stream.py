@@ -93,11 +93,15 @@ def moments(*seconds: int, kinds: str) -> pa.Table:
     )
 
 
-# A pattern, and the watermark from which on its match of A at 0 s and B at 20 s is certain.
+# A pattern, and the watermark from which on its match of A at 0 s and B at 20 s is certain.  X comes at 29 s.
 CERTAIN = {
     "any": ("PATTERN SEQ(A a, B b) WHERE skip_till_any_match { [k] } WITHIN 1 minute", 20),
     "next": ("PATTERN SEQ(A a, B b) WHERE { [k] } WITHIN 1 minute", 20),
     "contiguous": ("PATTERN SEQ(A a, B b) WHERE partition_contiguity { [k] } WITHIN 1 minute", 20),
+    "strict": ("PATTERN SEQ(A a, B b) WHERE strict_contiguity { [k] } WITHIN 1 minute", 20),
+    "streak": ("PATTERN SEQ(A a, B+ b[]) WHERE greedy_partition_contiguity { [k] } WITHIN 1 minute", 29),
+    "strict streak": ("PATTERN SEQ(A a, B+ b[]) WHERE greedy_strict_contiguity { [k] } WITHIN 1 minute", 29),
+    "non_overlap": ("PATTERN SEQ(A a, B b) WHERE { [k] } WITHIN 1 minute", 20),
     "absence between": ("PATTERN SEQ(A a, ~C c, B b) WHERE { [k] } WITHIN 1 minute", 20),
     "absence at the end": ("PATTERN SEQ(A a, B b, ~C c) WHERE { [k] } WITHIN 1 minute", 60),
     "greedy": ("PATTERN SEQ(A a, B+ b[]) WHERE greedy_skip_till_next_match { [k] } WITHIN 1 minute", 60),
@@ -110,8 +114,9 @@ def test_a_match_is_reported_as_soon_as_it_is_certain(spark: SparkSession, tmp_p
     first = moments(0, 20, kinds="AB")
     live = Live(spark, tmp_path, first.schema)
     frames = {
-        name: fyke.match(live.events(), query, **OPTIONS, watermark="10 seconds")
+        name: fyke.match(live.events(), query, **OPTIONS, watermark="10 seconds", output=output)
         for name, (query, _) in CERTAIN.items()
+        for output in (name if name == "non_overlap" else "all",)
     }
     live.add(first)
     queries = {name: live.start(frame, name.replace(" ", "_")) for name, frame in frames.items()}

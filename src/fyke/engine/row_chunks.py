@@ -99,6 +99,16 @@ def sealed_chunk(number: int, message: bytes) -> bytes:
     return message + checksum_of(_signed(number, message))
 
 
+def lineage_of(token: bytes, *written: bytes) -> str:
+    """Return what identifies the contents of all chunks: those before, by their token, and those now written.
+
+    The small part of a state says how many rows there are and which are needed, not what is in them.  Two
+    states with rows of their own could be equal there, and a process that remembers one would take the other
+    for it.
+    """
+    return checksum_of(token + b"".join(data[-CHECKSUM:] for data in written)).hex()
+
+
 def opened_chunk(stored: Mapping[int, bytes], number: int) -> bytes:
     """Return a chunk whose bytes are as they were written; a StateError if they are not."""
     data = stored.get(number, b"")

@@ -44,13 +44,18 @@ BESIDE = "beside."  # before the names of arrays that are written beside a state
 
 
 def encode_state(
-    engine: Engine, state: State, *, with_rows: bool = True, beside: Mapping[str, Array] | None = None
+    engine: Engine,
+    state: State,
+    *,
+    with_rows: bool = True,
+    beside: Mapping[str, Array] | None = None,
+    lineage: str = "",
 ) -> bytes:
     """Return a state as bytes that any engine of the same plan can read, in any process.
 
     Without rows it is the part that every batch changes.  A caller that stores the rows elsewhere must give
     them to :func:`decode_state` in the same order.  Arrays ``beside`` the state are written with it, and
-    :class:`OpenedState` has them.
+    :class:`OpenedState` has them.  A ``lineage`` tells states apart whose rows are stored elsewhere.
     """
     dump = engine.searcher.dump(state.memory)
     arrays: dict[str, Array] = {"read": state.read}
@@ -65,11 +70,12 @@ def encode_state(
     ends = [] if state.last_ends is None else [state.last_ends]
     parts = [to_message(table) for table in (rows, as_row(arrays), *ends)]
     header = {
-        **_identity(engine.plan, state.rows.schema),
+        **state_identity(engine.plan, state.rows.schema),
         "watermark": state.watermark,
         "rows": state.rows.num_rows,
         "arrays": shapes_of(arrays),
         "notes": dump.notes,
+        "lineage": lineage,
     }
     return sealed(header, parts)
 
@@ -123,7 +129,7 @@ def decode_state(engine: Engine, data: bytes, schema: pa.Schema) -> State:
 
 def check_whose(opened: OpenedState, plan: Plan, schema: pa.Schema) -> None:
     """Refuse, with a StateError, a state of another query, output, engine or schema."""
-    check_identity(opened.header, _identity(plan, schema))
+    check_identity(opened.header, state_identity(plan, schema))
 
 
 def validated_state(
@@ -131,7 +137,7 @@ def validated_state(
 ) -> State:
     """Return what :func:`decode_state` does; ``kept_rows`` are its rows, if they were stored elsewhere."""
     header, parts, arrays = opened.header, opened.parts, dict(opened.arrays)
-    check_identity(header, _identity(engine.plan, schema))
+    check_identity(header, state_identity(engine.plan, schema))
     rows = kept_rows
     if rows is None:
         rows = rows_as_given(from_message(parts[0], plain_rows(schema.empty_table()).schema), schema)
@@ -185,16 +191,7 @@ def _open(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
     try:
         header = json.loads(body[_HEAD.size : _HEAD.size + length])
         lengths = [int(size) for size in header["parts"]]
-        known = {
-            "query",
-            "schema",
-            "engine",
-            "output",
-            "watermark",
-            "rows",
-            "arrays",
-            "notes",
-        } <= header.keys()
+        known = header.keys() >= _FIELDS
         watermark = header["watermark"]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StateError.damaged("its header cannot be read") from error
@@ -213,7 +210,7 @@ def _is_time(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
-def _identity(plan: Plan, schema: pa.Schema) -> dict[str, str]:
+def state_identity(plan: Plan, schema: pa.Schema) -> dict[str, str]:
     """Return what a state belongs to."""
     known = plan.schema
     ordering: tuple[object, ...] = (known.time, known.type_column, known.tie_breaker, known.unit, plan.split)

@@ -27,6 +27,7 @@ from fyke.engine.row_chunks import (
     ROWS,
     RowChunks,
     identified,
+    lineage_of,
     list_of_chunks,
     listed_chunks,
     opened_chunk,
@@ -73,7 +74,7 @@ class Held:
     """A state as it is in a store: its rows and matches stand in the order of their chunks.
 
     The positions of ``stored`` matches are identifiers of rows; ``chosen`` says which of them are chosen and
-    do not wait.  ``following`` is the number of the next batch; ``token`` changes with every change.
+    do not wait.  ``following`` is the number of the next batch; ``token`` identifies all that is stored.
     """
 
     state: State
@@ -83,6 +84,12 @@ class Held:
     chosen: Array = field(default_factory=lambda: np.zeros(0, bool))
     following: int = 0
     token: bytes = b""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its rows and matches in memory."""
+        fields = (self.stored.positions, self.stored.variables, self.stored.offsets, self.stored.alternative)
+        return int(self.state.rows.nbytes) + 2 * sum(each.nbytes for each in fields)  # by row, by place
 
 
 class StoredStates:
@@ -149,12 +156,12 @@ class StoredStates:
         for old, new in ((held.rows, in_rows), (held.matches, in_matches)):
             for number in np.setdiff1d(old.numbers, new.numbers).tolist():
                 store.drop_chunk(number)
-        written = 0
+        added = []
         for kind, message in ((ROWS, data), (MATCHES, more)):
             if message:
                 number = 2 * held.following + kind
-                store.add_chunk(number, sealed_chunk(number, message))
-                written += len(message) + CHECKSUM
+                added.append(sealed_chunk(number, message))
+                store.add_chunk(number, added[-1])
         beside = {
             **list_of_chunks(in_rows),
             **list_of_chunks(in_matches, "match_"),
@@ -162,10 +169,11 @@ class StoredStates:
             "following": np.array([held.following + 1], np.int64),
         }
         rest = replace(after, waiting=no_matches(), chosen=no_matches())
-        small = encode_state(self.engine, rest, with_rows=False, beside=beside)
+        lineage = lineage_of(held.token, *added)
+        small = encode_state(self.engine, rest, with_rows=False, beside=beside, lineage=lineage)
         store.set_small(small)
         now = Held(after, in_rows, in_matches, stored, chosen, held.following + 1, small[-CHECKSUM:])
-        return now, written + len(small)
+        return now, len(small) + sum(map(len, added))
 
 
 def _saved_matches(held: Held, after: State) -> tuple[Chunks, State, MatchSet, Array, bytes]:

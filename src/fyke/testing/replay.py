@@ -21,6 +21,7 @@ from fyke.engine.output.builders import builder_of
 from fyke.engine.output.rows import ResultBuilder
 from fyke.engine.row_patterns.advance import RowEngine
 from fyke.engine.row_patterns.stored_rows import StoredRows
+from fyke.engine.state_bytes import state_identity
 from fyke.engine.stored_state import StoredStates
 from fyke.errors import InputError, OptionError, StreamError
 from fyke.language.query import Query
@@ -110,7 +111,8 @@ class _EventSteps:
         after, seen = states.advance(held, prepare(rows, self._plan), watermark)
         states.save(store, held, after)
         if self.totals_of is not None and isinstance(self._builder, ResultBuilder):
-            return RunningTotals(store, self._builder).add(seen)
+            own = state_identity(self._plan, self._schema)
+            return RunningTotals(store, self._builder, own).add(seen)
         found, options = self._builder.rows(seen), self._call.options
         if not options.timeouts:
             return found

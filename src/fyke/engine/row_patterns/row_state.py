@@ -154,12 +154,18 @@ def identity_of(plan: RowPlan, schema: pa.Schema) -> dict[str, str]:
 
 
 def encode_row_state(
-    plan: RowPlan, state: RowState, *, with_rows: bool = True, beside: Mapping[str, Array] | None = None
+    plan: RowPlan,
+    state: RowState,
+    *,
+    with_rows: bool = True,
+    beside: Mapping[str, Array] | None = None,
+    lineage: str = "",
 ) -> bytes:
     """Return a state as bytes that :func:`decode_row_state` reads with the same plan, in any process.
 
     Without rows it is the part that every batch changes: see :mod:`fyke.engine.row_patterns.stored_rows`.
-    Arrays ``beside`` the state are written with it.
+    Arrays ``beside`` the state are written with it.  A ``lineage`` tells states apart whose rows are stored
+    elsewhere.
     """
     arrays = state.marks | {f"{BESIDE}{name}": array for name, array in (beside or {}).items()}
     rows = plain_rows(state.rows if with_rows else state.rows.slice(0, 0))
@@ -169,6 +175,7 @@ def encode_row_state(
         "rows": state.rows.num_rows,
         "arrays": shapes_of(arrays),
         "notes": {},
+        "lineage": lineage,
     }
     return sealed(header, [to_message(rows), to_message(as_row(arrays))])
 

@@ -16,6 +16,7 @@ from fyke.engine.row_chunks import (
     ROWS,
     RowChunks,
     identified,
+    lineage_of,
     list_of_chunks,
     listed_chunks,
     sealed_chunk,
@@ -38,13 +39,18 @@ _BESIDE = {"numbers", "sizes", "alive", "following"}
 class HeldRows:
     """A state as it is in a store: its rows stand in the order of their chunks.
 
-    ``following`` is the number of the next batch; ``token`` changes with every change.
+    ``following`` is the number of the next batch; ``token`` identifies all that is stored.
     """
 
     state: RowState
     chunks: Chunks = field(default_factory=Chunks)
     following: int = 0
     token: bytes = b""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its rows in memory."""
+        return int(self.state.rows.nbytes)
 
 
 class StoredRows:
@@ -96,11 +102,14 @@ class StoredRows:
         after = replace(after.taken(order), rows=rows)
         for number in np.setdiff1d(held.chunks.numbers, chunks.numbers).tolist():
             store.drop_chunk(number)
+        added = []
         if data:
             number = 2 * held.following + ROWS
-            store.add_chunk(number, sealed_chunk(number, data))
+            added.append(sealed_chunk(number, data))
+            store.add_chunk(number, added[-1])
         beside = {**list_of_chunks(chunks), "following": np.array([held.following + 1], np.int64)}
-        small = encode_row_state(self.engine.plan, after, with_rows=False, beside=beside)
+        lineage = lineage_of(held.token, *added)
+        small = encode_row_state(self.engine.plan, after, with_rows=False, beside=beside, lineage=lineage)
         store.set_small(small)
         now = HeldRows(after, chunks, held.following + 1, small[-CHECKSUM:])
-        return now, len(small) + (len(data) + CHECKSUM if data else 0)
+        return now, len(small) + sum(map(len, added))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 
 from fyke.engine.partition_state import part_of_rows
 
@@ -21,7 +22,8 @@ _SCHEMA = pa.schema([(BUCKET, pa.int32()), (MESSAGE, pa.binary())])
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _READING = pa.ipc.IpcReadOptions(use_threads=False)
 
-_greeted: set[str] = set()  # operators whose buckets a task of this process has called
+_greeted: set[tuple[str, str]] = set()  # runs and operators whose buckets a task of this process has called
+_RUN = "spark.jobGroup.id"  # of a micro-batch: which run of a query it belongs to
 
 
 def pack_rows(
@@ -29,15 +31,15 @@ def pack_rows(
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function that makes messages of the rows of a task; columns are those of ``schema``.
 
-    For an ``operator`` that keeps state, the first rows that a process packs come with an empty message to
-    each bucket.  So after a start the first micro-batch with rows looks at all that is stored, and state of
-    another query is refused before anything is written.
+    For an ``operator`` that keeps state, the first rows that a process packs in a run of the query come with
+    an empty message to each bucket.  So after a start the first micro-batch with rows looks at all that is
+    stored, and state of another query is refused before anything is written.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         named = [batch.rename_columns(schema.names) for batch in batches if batch.num_rows]
-        if named and operator is not None and operator not in _greeted:
-            _greeted.add(operator)
+        if named and operator is not None and (greeted := (_run(), operator)) not in _greeted:
+            _greeted.add(greeted)
             for bucket in range(buckets):
                 yield packed_batch(bucket, schema.empty_table())
         if named:
@@ -46,6 +48,12 @@ def pack_rows(
                 yield packed_batch(bucket, part)
 
     return run
+
+
+def _run() -> str:
+    """Return which run of a query this task belongs to: a frame may be started again and again."""
+    context = TaskContext.get()
+    return (context and context.getLocalProperty(_RUN)) or ""
 
 
 def packed_batch(bucket: int, rows: pa.Table) -> pa.RecordBatch:

@@ -9,7 +9,6 @@ timer that is set.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -28,10 +27,12 @@ from fyke.engine.engine import Engine
 from fyke.engine.found import Found
 from fyke.engine.output.builders import builder_of
 from fyke.engine.state import State
+from fyke.engine.state_bytes import state_identity
 from fyke.engine.stored_state import StoredStates, memory_bytes, next_call
 from fyke.plan.plan import Plan
 from fyke.spark.stream.buckets import MESSAGE, from_bytes, to_bytes
 from fyke.spark.stream.checks import MICROSECONDS, check_same_query, described, is_late, watermark_of
+from fyke.spark.stream.remembered import Remembered
 from fyke.spark.stream.totals import RunningTotals
 from fyke.spark.worker_errors import carrying
 
@@ -40,7 +41,7 @@ COUNTS = (
     "calls", "events", "event_bytes", "late", "matches", "live_runs", "run_bytes", "state_rows",
     "state_bytes", "written_bytes",
 )  # fmt: skip
-_REMEMBERED, _MOST_BYTES = 64, 1 << 26
+_OPERATORS, _MOST_BYTES = 32, 1 << 28
 
 # What is stored.  A schema that is a text would be parsed by the JVM, twice in each task of each micro-batch.
 _SMALL = StructType().add("data", BinaryType()).add("timer", LongType())
@@ -48,8 +49,9 @@ _NUMBER, _CHUNK = StructType().add("number", LongType()), StructType().add("data
 _ABOUT = StructType().add("query", StringType())
 _KEY, _TOTAL = StructType().add("key", BinaryType()), StructType().add("data", BinaryType())
 
-_states: dict[str, tuple[Any, Any]] = {}  # by operator: workers are used again, batch after batch
-_held: OrderedDict[tuple[str, int], Any] = OrderedDict()
+# Workers are used again, batch after batch.
+_states: Remembered[tuple[Any, Any]] = Remembered(_OPERATORS)
+_held: Remembered[Any] = Remembered(_MOST_BYTES)  # by operator and bucket
 
 
 class SparkStore:
@@ -90,8 +92,11 @@ class BucketProcessor(StatefulProcessor):
     """Reads the rows of buckets; one for each task.
 
     ``operator`` names the operator, the same for all its tasks; ``schema`` is that of the rows, ``time`` the
-    column that the watermark is of, and ``about`` says what the state is of.
+    column that the watermark is of, and ``about`` says what the state is of.  Something is ``lasting`` if it
+    stays when nothing waits any more.
     """
+
+    lasting = False
 
     def __init__(self, schema: pa.Schema, operator: str, time: str, about: str) -> None:
         self.schema, self.operator, self.time, self.described = schema, operator, time, about
@@ -101,9 +106,9 @@ class BucketProcessor(StatefulProcessor):
         self.handle = handle
         self.store = SparkStore(handle)
         self.about = handle.getValueState("about", _ABOUT)
-        if self.operator not in _states:
-            _states[self.operator] = self.made()
-        self.states, self.builder = _states[self.operator]
+        made = _states.get(self.operator) or self.made()
+        _states.keep(self.operator, made)
+        self.states, self.builder = made
 
     @abstractmethod
     def made(self) -> tuple[Any, Any]:
@@ -116,6 +121,9 @@ class BucketProcessor(StatefulProcessor):
     @abstractmethod
     def told(self, found: Any) -> pa.Table:
         """Return the rows of the result."""
+
+    def check_lasting(self) -> None:
+        """Refuse, with a StateError, what is lasting and of another query."""
 
     @abstractmethod
     def alive(self, state: Any) -> dict[str, int]:
@@ -149,6 +157,7 @@ class BucketProcessor(StatefulProcessor):
         rows = rows.filter(pa.array(~late)) if late.any() else rows
         with check_same_query(self.about, self.described):
             held = self.states.load(self.store, _held.get((self.operator, bucket)))
+            self.check_lasting()
         if fired is not None and self.store.timer != fired:
             return  # the bucket has been called in this batch already
         if held.token == b"" and rows.num_rows == 0:
@@ -159,9 +168,10 @@ class BucketProcessor(StatefulProcessor):
         if held.token == b"":
             self.about.update((self.described,))
         held, written = self.states.save(self.store, held, after)
-        if held.token == b"":
+        if held.token == b"" and not self.lasting:
             self.about.clear()
-        self._remember(bucket, held)
+        alive = self.alive(held.state)
+        self._remember(bucket, held, alive["run_bytes"])
         table = self.told(found)
         yield call_row(
             to_bytes(table) if table.num_rows else b"",
@@ -170,7 +180,7 @@ class BucketProcessor(StatefulProcessor):
             event_bytes=rows.nbytes,
             late=int(late.sum()),
             matches=found.counters.matches,
-            **self.alive(held.state),
+            **alive,
             state_rows=held.state.rows.num_rows,
             state_bytes=held.state.rows.nbytes,
             written_bytes=written,
@@ -187,14 +197,12 @@ class BucketProcessor(StatefulProcessor):
             self.handle.registerTimer(timer)
         self.store.timer = timer
 
-    def _remember(self, bucket: int, held: Any) -> None:
+    def _remember(self, bucket: int, held: Any, run_bytes: int) -> None:
         """Keep a state for the next batch: reading it from the store costs more the more it holds."""
-        key = (self.operator, bucket)
-        _held.pop(key, None)
-        if held.token and held.state.rows.nbytes <= _MOST_BYTES:
-            _held[key] = held
-        while len(_held) > _REMEMBERED:
-            _held.popitem(last=False)
+        if held.token:
+            _held.keep((self.operator, bucket), held, held.nbytes + run_bytes)
+        else:
+            _held.forget((self.operator, bucket))
 
 
 class MatchProcessor(BucketProcessor):
@@ -210,7 +218,13 @@ class MatchProcessor(BucketProcessor):
         self.totals = None
         if self.plan.result.over_matches:
             stored = handle.getMapState("totals", _KEY, _TOTAL)
-            self.totals = RunningTotals(stored, self.builder)
+            own = state_identity(self.plan, self.schema)
+            self.totals, self.lasting = RunningTotals(stored, self.builder, own), True
+
+    def check_lasting(self) -> None:
+        """Refuse, with a StateError, running totals of another query."""
+        if self.totals is not None:
+            self.totals.check_whose()
 
     def made(self) -> tuple[StoredStates, Any]:
         """Return what reads and writes the states of the pattern, and makes rows of its matches."""
