@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
@@ -35,6 +36,23 @@ USE = """
 import numpy as np
 from fyke.engine.kernels.input.sorting import is_identity
 print(is_identity(np.arange(5)), is_identity(np.array([1, 0])))
+"""
+
+LOGGED = """
+import logging
+logging.basicConfig(format="%(message)s")
+logging.getLogger("fyke").setLevel("DEBUG")
+"""
+WATCHED = """
+import os, threading
+from fyke.engine.kernels.ahead import WATCHER
+for thread in threading.enumerate():
+    if thread.name == WATCHER:
+        thread.join(timeout=300)
+try:
+    print(os.waitpid(-1, os.WNOHANG))
+except ChildProcessError:
+    print("no child is left")
 """
 
 
@@ -148,29 +166,62 @@ def test_the_first_kernel_starts_the_process_that_compiles_the_others(tmp_path: 
     from fyke.engine.kernels import ahead
     ahead._COMMAND = "import fyke.limits; open('started', 'w').close()"
     """
-    after = "from fyke.engine.kernels import ahead\nprint(ahead._started[0].wait(timeout=60))"
-    script = KERNELS_ONLY + textwrap.dedent(before) + USE + after
+    script = KERNELS_ONLY + LOGGED + textwrap.dedent(before) + USE + WATCHED
     printed, said = finished(start(script, tmp_path, FYKE_COMPILE_AHEAD="1"))
-    assert printed == ["True False", "0"], said
-    assert "compiled in the background" in said
+    assert printed == ["True False", "no child is left"], said
+    assert "compiled in the background; fyke.warm_up() compiles all of them ahead." in said
+    assert "has ended: the kernels are compiled" in said
     assert (tmp_path / "fyke" / "started").exists()  # it can import what this process can
+
+
+def test_the_process_in_the_background_outlives_the_one_that_started_it(tmp_path: Path) -> None:
+    before = """
+    from fyke.engine.kernels import ahead
+    ahead._COMMAND = "import time; time.sleep(3); print('late', file=open('ended', 'w'))"
+    """
+    script = KERNELS_ONLY + textwrap.dedent(before) + USE
+    printed, said = finished(start(script, tmp_path, FYKE_COMPILE_AHEAD="1"))
+    assert printed == ["True False"], said
+    assert len(said.splitlines()) == 1
+    ended = tmp_path / "fyke" / "ended"
+    assert not ended.exists()
+    until = time.monotonic() + 60
+    while not ended.exists() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert ended.exists()
+
+
+@pytest.mark.parametrize(
+    "command, told",
+    [
+        ("import sys; sys.exit('no room is left')", "with status 1 (no room is left). Queries compile"),
+        ("import os; os.kill(os.getpid(), 9)", "with status -9. Queries compile"),
+    ],
+)
+def test_a_failure_in_the_background_is_logged(tmp_path: Path, command: str, told: str) -> None:
+    before = f"""
+    from fyke.engine.kernels import ahead
+    ahead._COMMAND = {command!r}
+    """
+    script = KERNELS_ONLY + textwrap.dedent(before) + USE + WATCHED
+    printed, said = finished(start(script, tmp_path, FYKE_COMPILE_AHEAD="1"))
+    assert printed == ["True False", "no child is left"], said
+    assert f"Compiling kernels in the background failed {told}" in said
+    assert "fyke.warm_up() compiles all of them and shows what is wrong." in said
 
 
 @pytest.mark.long
 def test_the_first_query_has_all_other_kernels_compiled_in_the_background(tmp_path: Path) -> None:
     script = """
-    import os, logging, pyarrow as pa, fyke
-    from fyke.engine.kernels import ahead
+    import pyarrow as pa, fyke
     table = pa.table({"t": [1, 2], "kind": ["A", "B"]})
     print(fyke.match(table, "PATTERN SEQ(A a, B b)", time="t", type="kind").num_rows)
-    (other,) = ahead._started
-    print(other.wait(timeout=300))
     """
-    printed, said = finished(start(textwrap.dedent(script), tmp_path, FYKE_COMPILE_AHEAD="1"))
-    assert printed == ["1", "0"], said
+    printed, said = finished(start(textwrap.dedent(script) + WATCHED, tmp_path, FYKE_COMPILE_AHEAD="1"))
+    assert printed == ["1", "no child is left"], said
     assert said.splitlines() == [
         "Fyke compiles its kernels for this machine, which takes some seconds and is kept for the next time. "
-        "Those of other queries are compiled in the background."
+        "Those of other queries are compiled in the background; fyke.warm_up() compiles all of them ahead."
     ]
     script = (
         "from fyke.engine.warm_up import ENTRIES; print(len(ENTRIES), all(e.is_on_disk() for e in ENTRIES))"
@@ -341,6 +392,35 @@ def test_a_lock_that_cannot_be_had_is_done_without(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(cache, "writable_folder", lambda: tmp_path)
     with cache.compile_lock("a.kernel"), cache.compile_lock("a.kernel"):
         pass
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EAGAIN])  # POSIX allows both
+def test_a_lock_that_another_has_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    tried = []
+
+    def taken_twice(*_: object) -> None:
+        tried.append(True)
+        if len(tried) < 3:
+            raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(cache, "writable_folder", lambda: tmp_path)
+    monkeypatch.setattr(cache.fcntl, "lockf", taken_twice)
+    with cache.alone("ahead.lock") as alone:
+        assert not alone
+    with cache.compile_lock("a.kernel"):
+        assert len(tried) == 3
+
+
+def test_where_there_are_no_locks_all_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(cache, "writable_folder", lambda: tmp_path)
+    monkeypatch.setattr(cache.fcntl, "lockf", unsupported)
+    with cache.compile_lock("a.kernel"), cache.alone("ahead.lock") as alone:
+        assert alone
 
 
 # --- kernels --------------------------------------------------------------------------------------

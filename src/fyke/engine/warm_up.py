@@ -35,11 +35,11 @@ def compile_for_workers() -> None:
         compile_the_others()
 
 
-def compile_behind_others() -> None:
+def compile_in_background() -> None:
     """Compile all kernels with the lowest priority, unless another process is doing that."""
     if hasattr(os, "nice"):
         os.nice(19)
     with alone("ahead.lock") as is_alone:
-        # From the other end than queries that come now, so that the two do not compile the same ones.
+        # The query that started this process compiles the first ones itself: begin with the last.
         for kernel in reversed(ENTRIES) if is_alone else ():
-            kernel.compile(announced=True, behind=True)
+            kernel.compile(announced=True, background=True)

@@ -8,6 +8,7 @@ here is written elsewhere, at last nowhere; the logger ``fyke`` says so once.
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import hashlib
 import logging
@@ -268,31 +269,32 @@ def _wait_for(handle: int, byte: int) -> None:
     """Wait until no other process has locked a byte of the file, which need not be there."""
     until, pause = time.monotonic() + _PATIENCE, 0.001
     while time.monotonic() < until:
-        try:
-            if _is_mine(handle, byte):
-                return
-        except OSError:  # a file system without locks
+        if _may_go_on(handle, byte):
             return
         time.sleep(pause)
         pause = min(2 * pause, 0.1)
 
 
-def _is_mine(handle: int, byte: int) -> bool:
-    """Lock a byte of a file unless another process has; say whether it is locked now."""
+def _may_go_on(handle: int, byte: int) -> bool:
+    """Lock a byte of a file unless another process has; on a file system without locks all may go on."""
     try:
         fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
-    except BlockingIOError:
-        return False
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN)  # POSIX lets a system say either
     return True
 
 
 @contextlib.contextmanager
 def alone(name: str) -> Iterator[bool]:
-    """Say whether this process is the only one that has a lock of this name, and keep it meanwhile."""
+    """Say whether no other process has the lock of this name, and keep it meanwhile.
+
+    Without a folder, or with a file of another user in its place, it cannot be had.  Where there are no
+    locks, every process is told that it is alone.
+    """
     folder = writable_folder()
-    handle = None if fcntl is None or folder is None else _opened(folder / name)
+    handle = None if folder is None else _opened(folder / name)
     try:
-        yield handle is not None and _is_mine(handle, 0)
+        yield handle is not None and (fcntl is None or _may_go_on(handle, 0))
     finally:
         if handle is not None:
             os.close(handle)

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _WAIT = "Fyke compiles its kernels for this machine, which takes some seconds and is kept for the next time."
-_BACKGROUND = " Those of other queries are compiled in the background."
-_NO_BACKGROUND = " Queries of other kinds may need more of them; fyke.warm_up() compiles all of them ahead."
+_BACKGROUND = " Those of other queries are compiled in the background"
+_NO_BACKGROUND = " Queries of other kinds may need more of them"
+_AHEAD = "; fyke.warm_up() compiles all of them ahead."
 _KERNELS = __name__.rpartition(".")[0]  # the package of all kernels
 
 
@@ -137,10 +138,11 @@ class Entry:
     def _signature(self) -> tuple[Any, ...]:
         return tuple(map(_type_of, self._kinds))
 
-    def compile(self, *, announced: bool = False, behind: bool = False) -> None:
+    def compile(self, *, announced: bool = False, background: bool = False) -> None:
         """Load or compile it; the first to be compiled is announced.
 
-        ``behind`` others it waits for them, but they never wait for it: it may have the lowest priority.
+        A process that compiles the same kernel is waited for.  In the ``background`` this process keeps no
+        lock while it compiles: it may have the lowest priority, and no other should wait for it.
         """
         begin = perf_counter()
         kernel, signature = self._kernel, self._signature()
@@ -148,11 +150,11 @@ class Entry:
             kernel.compile(signature)
         else:
             if not announced:
-                say_once(_WAIT + (_BACKGROUND if compile_the_others() else _NO_BACKGROUND))
+                say_once(_WAIT + (_BACKGROUND if compile_the_others() else _NO_BACKGROUND) + _AHEAD)
             with compile_lock(self.name):  # another process may have compiled it until then
-                if not behind:
+                if not background:
                     kernel.compile(signature)
-            if behind:
+            if background:
                 kernel.compile(signature)
         self._code = kernel.overloads[signature].entry_point
         spent = perf_counter() - begin
