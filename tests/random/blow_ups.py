@@ -103,7 +103,12 @@ def blow_ups() -> list[BlowUp]:
     return found
 
 
-def _resident(name: str) -> int:
+def forget_peak() -> None:
+    """Let the peak of this process' memory count from here."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+
+
+def resident(name: str) -> int:
     """Return a line of /proc/self/status in kilobytes."""
     for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
         if line.startswith(name):
@@ -115,15 +120,15 @@ def measure(case: BlowUp, limits: fyke.Limits | None = None) -> dict[str, Any]:
     """Run a query in this process; return what it came to."""
     small, events = case.events(6), case.events()
     fyke.match(small, case.query, **case.options())
-    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # the peak counts from here
-    before, began = _resident("VmRSS"), time.monotonic()
+    forget_peak()
+    before, began = resident("VmRSS"), time.monotonic()
     try:
         told: str = f"{fyke.match(events, case.query, limits=limits, **case.options()).num_rows} rows"
         kind = "result"
     except FykeError as error:
         told, kind = str(error), type(error).__name__
     seconds = time.monotonic() - began
-    megabytes = (_resident("VmHWM") - before) / 1024
+    megabytes = (resident("VmHWM") - before) / 1024
     fyke.match(small, case.query, **case.options())
     return {"seconds": round(seconds, 2), "megabytes": round(megabytes), "kind": kind, "told": told}
 
