@@ -33,12 +33,27 @@ from fyke.errors import StateError
 from fyke.plan.plan import ROLES, Plan
 
 MAGIC, FORMAT = b"\xf5FykeSt\n", 1
+_OLDEST = 1  # the first format that this version still reads
 _HEAD, CHECKSUM = struct.Struct("<8sHI"), 16
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)  # other cores have tasks of their own
 _READING = pa.ipc.IpcReadOptions(use_threads=False)
 _MATCHES = ("positions", "variables", "offsets", "alternative")
 _KINDS = {"int64": np.int64, "int16": np.int16, "float64": np.float64, "bool": np.bool_}
 _START_AGAIN = "Or start again without it."
+_FOREIGN = {  # how files of other programs begin
+    b"PAR1": "a Parquet file",
+    b"ARROW1": "an Arrow file",
+    b"\xff\xff\xff\xff": "an Arrow stream",
+    b"\x80\x04": "a pickle",
+    b"\x80\x05": "a pickle",
+    b"PK\x03\x04": "a zip archive",
+    b"\x1f\x8b": "a gzip file",
+    b"Obj\x01": "an Avro file",
+    b"ORC": "an ORC file",
+    b"SQLite format 3\0": "an SQLite database",
+    b"{": "JSON",
+    b"[": "JSON",
+}
 _FIELDS = {"query", "schema", "engine", "output", "watermark", "rows", "arrays", "notes", "parts"}
 BESIDE = "beside."  # before the names of arrays that are written beside a state
 
@@ -109,7 +124,7 @@ def open_state(data: bytes) -> OpenedState:
     Raises
     ------
     StateError
-        If they are not a state, are damaged, or have a newer format.
+        If they are not a state, are damaged, or have a format that this version does not read.
     """
     header, parts = _open(data)
     arrays = _arrays(header["arrays"], from_message(parts[1], _row_schema(header["arrays"])))
@@ -122,7 +137,8 @@ def decode_state(engine: Engine, data: bytes, schema: pa.Schema) -> State:
     Raises
     ------
     StateError
-        If the bytes are not a state, are damaged, have a newer format, or belong to something else.
+        If the bytes are not a state, are damaged, have a format that this version does not read, or belong
+        to something else.
     """
     return validated_state(engine, open_state(data), schema)
 
@@ -172,19 +188,12 @@ def _open(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
         raise StateError(
             "the saved state is empty: nothing was written there", remedy="Start again without it."
         )
-    if len(data) < _HEAD.size or not data.startswith(MAGIC):
-        raise StateError(
-            "these bytes are not a saved state of Fyke",
-            remedy=f"Check the path. {_START_AGAIN}",
-        )
+    if not data.startswith(MAGIC):
+        raise _no_state(data)
+    if len(data) < _HEAD.size:
+        raise StateError.damaged(f"it ends after {len(data)} bytes")
     _, version, length = _HEAD.unpack_from(data)
-    if version > FORMAT:
-        raise StateError(
-            f"the saved state has format {version}, and this version of Fyke reads formats up to {FORMAT}",
-            remedy=f"Use the version of Fyke that wrote it, or a newer one. {_START_AGAIN}",
-        )
-    if version < 1:
-        raise StateError.damaged(f"there is no format {version}")
+    _check_format(version)
     body, checksum = data[:-CHECKSUM], data[-CHECKSUM:]
     if len(data) < _HEAD.size + length + CHECKSUM or checksum_of(body) != checksum:
         raise StateError.damaged("its checksum does not match its bytes")
@@ -204,6 +213,36 @@ def _open(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
         parts.append(body[begin : begin + size])
         begin += size
     return header, parts
+
+
+def _no_state(data: bytes) -> StateError:
+    """Return the error for bytes that do not begin as a state does."""
+    if MAGIC.startswith(data):
+        return StateError.damaged(f"it ends after {len(data)} bytes")
+    known = next((kind for begin, kind in _FOREIGN.items() if data.startswith(begin)), None)
+    if known is None:
+        return StateError(
+            f"these bytes are not a saved state of Fyke: they begin with {data[: len(MAGIC)]!r}",
+            remedy=f"Check the path, and whether something else has written there. {_START_AGAIN}",
+        )
+    return StateError(
+        f"these bytes are {known}, and not a saved state of Fyke",
+        remedy=f"Give the path of the state: another program has written this file. {_START_AGAIN}",
+    )
+
+
+def _check_format(version: int) -> None:
+    """Refuse a state of a format that this version of Fyke does not read."""
+    if version > FORMAT:
+        raise StateError(
+            f"the saved state has format {version}, and this version of Fyke reads formats up to {FORMAT}",
+            remedy=f"Use the version of Fyke that wrote it, or a newer one. {_START_AGAIN}",
+        )
+    if version < _OLDEST:
+        raise StateError(
+            f"the saved state has format {version}, and this version of Fyke reads formats from {_OLDEST} on",
+            remedy=f"Use the version of Fyke that wrote it, or an older one than this. {_START_AGAIN}",
+        )
 
 
 def _is_time(value: object) -> bool:
