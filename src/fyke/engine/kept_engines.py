@@ -41,6 +41,8 @@ def engine_for(plan: Plan) -> Iterator[Engine]:
 
 def _key(plan: Plan) -> Hashable:
     """Return what an engine is made of, but for functions and statistics."""
-    # By identity: the engine holds its plan, so that nothing else gets the identity of a part of it.
+    # By identity: these parts are never changed, and since the engine holds its plan, nothing else gets the
+    # identity of one of them.
     parts = (id(plan.query), id(plan.schema), id(plan.alternatives), id(plan.result))
-    return (*parts, plan.engine, plan.order, plan.output, plan.limits, plan.complete_windows, plan.covered)
+    options = (plan.engine, plan.order, plan.output, plan.limits, plan.techniques)
+    return (*parts, *options, plan.complete_windows, plan.covered)
