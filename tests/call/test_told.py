@@ -22,6 +22,17 @@ PAID = "PATTERN SEQ(Fine f, Payment p) WHERE skip_till_any_match { [case] } WITH
 ENGINES = ["automaton", "lazy_chain", "lazy_tree", "tree"]
 
 
+def test_an_order_said_to_be_unique_is_one_that_needs_no_other_column() -> None:
+    """Time and ``id`` tell all events apart: nothing is refused, and the matches are the same."""
+    options: dict[str, Any] = {"time": "day", "type": "kind", "tie_breaker": "id"}
+    found = fyke.match(FINES, PAID, unique_order=True, **options)
+    assert found.num_rows == 2
+    assert found.equals(fyke.match(FINES, PAID, **options))
+    order = "  order    day, id"
+    assert f"{order}\n" in fyke.explain(FINES, PAID, unique_order=True, **options)
+    assert f"{order}, then all columns\n" in fyke.explain(FINES, PAID, **options)
+
+
 def told(events: Any, query: str, **options: Any) -> list[str]:
     """Return the warnings of a call."""
     with warnings.catch_warnings(record=True) as caught:

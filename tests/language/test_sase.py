@@ -394,6 +394,25 @@ def test_numbers_out_of_range() -> None:
     assert isinstance(outcome("PATTERN A{99999999999} a[]"), QueryError)
 
 
+@pytest.mark.parametrize("written", ["cast(a.x AS int)", "Cast (a.x as Integer)", "try_cast(a.x AS INT)"])
+def test_a_cast_is_written_in_any_case(written: str) -> None:
+    assert parse(f"PATTERN A a WHERE {written} > 1") == parse("PATTERN A a WHERE CAST(a.x AS INT) > 1")
+
+
+@pytest.mark.parametrize(
+    "written, message, remedy",
+    [
+        ("cast(a.x AS intt)", "'intt' is not a type of CAST", "Did you mean 'INT' or 'BIGINT'?"),
+        ("cast(a.x AS int(3))", "INT has no number of digits", "Write CAST(a.x AS INT)."),
+    ],
+)
+def test_a_cast_that_is_none(written: str, message: str, remedy: str) -> None:
+    error = outcome(f"PATTERN A a WHERE {written} > 1")
+    assert isinstance(error, QueryError)
+    assert message in error.message
+    assert error.remedy.endswith(remedy)
+
+
 def test_limits_are_the_callers() -> None:
     assert isinstance(outcome("PATTERN A a", Limits(query_characters=10)), QueryTooLargeError)
     assert isinstance(outcome("PATTERN SEQ(A a, B b)", Limits(query_depth=1)), QueryTooLargeError)
