@@ -6,11 +6,15 @@ import os
 import subprocess
 import sys
 import textwrap
+import weakref
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from pyspark.sql import SparkSession
 
-from fyke.spark.session import package_archive
+from fyke.spark import session
+from fyke.spark.session import arrange_workers, package_archive
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = "'spark.ui.enabled': 'false', 'spark.driver.memory': '512m', 'spark.sql.shuffle.partitions': '2'"
@@ -142,6 +146,69 @@ def test_a_session_started_before_fyke(tmp_path: Path) -> None:
         PATH=os.pathsep.join([str(tmp_path), os.environ["PATH"]]),
     )
     assert "matched" in printed
+
+
+class Cluster:
+    """A session whose workers run elsewhere."""
+
+    sparkContext = SimpleNamespace(master="spark://host:7077")
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+
+    def addArtifacts(self, path: str, *, pyfile: bool) -> None:
+        assert pyfile
+        self.sent.append(Path(path).name)
+
+
+@pytest.mark.spark
+def test_kernels_are_compiled_for_workers_of_this_machine_alone(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr(session, "compile_for_workers", lambda: asked.append(True))
+    monkeypatch.setattr(session, "_shipped", weakref.WeakSet())
+    cluster = Cluster()
+    for _ in range(2):  # once a session
+        arrange_workers(cluster)  # type: ignore[arg-type]
+    assert (asked, cluster.sent) == ([], ["fyke.zip"])
+    for _ in range(2):
+        arrange_workers(spark)
+    assert asked == [True]
+
+
+@pytest.mark.long  # a session of its own, whose workers compile
+@pytest.mark.spark
+@pytest.mark.parametrize("cache", ["damaged", "not to be written to"])
+def test_workers_without_good_kernels_on_disk(tmp_path: Path, cache: str) -> None:
+    folder = tmp_path / "kernels"
+    if cache == "not to be written to":
+        folder.write_text("no folder can be here")
+    printed = run(
+        f"""
+        import fyke
+        from pathlib import Path
+        from pyspark.sql import SparkSession
+        expected = rows(fyke.match(events, QUERIES[0], **OPTIONS))
+        halves = {{}}
+        for file in Path({str(tmp_path)!r}).rglob("*.kernel"):
+            whole = file.read_bytes()
+            halves[file] = len(whole) // 2
+            file.write_bytes(whole[: len(whole) // 2])
+        assert halves
+        builder = SparkSession.builder.master("local[2]")
+        for name, value in {{{SETTINGS}}}.items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
+        frame = spark.createDataFrame(events)
+        assert rows(fyke.match(frame, QUERIES[0], **OPTIONS).toArrow()) == expected
+        print("healed", sum(file.stat().st_size > half for file, half in halves.items()) > 0)
+        """,
+        NUMBA_CACHE_DIR=str(folder),
+        TMPDIR=str(tmp_path),
+        PYSPARK_PYTHON=None,
+    )
+    assert printed.splitlines()[-1] == "healed True"
 
 
 def test_the_shipped_package_can_be_imported_from_its_zip(tmp_path: Path) -> None:
