@@ -70,6 +70,10 @@ def test_on_spark(spark: SparkSession) -> None:
     for condition in ("TRUE", "b.x > 2 AND 1 = 1", "FALSE", "upper('a') = 'a'"):
         text = query(condition)
         assert_same(fyke.match(frame, text, **OPTIONS).toArrow(), fyke.match(EVENTS, text, **OPTIONS))
+    with pytest.warns(fyke.NullComparisonWarning, match="b.x = NULL is never true") as caught:
+        found = fyke.match(frame, query("b.x = NULL"), **OPTIONS)
+    assert [each.filename for each in caught] == [__file__]
+    assert found.count() == 0
 
 
 @pytest.mark.parametrize(
@@ -99,14 +103,28 @@ def test_null_where_it_means_something_is_not_warned_of() -> None:
 # --- alternatives that are impossible ----------------------------------------------------------
 
 
+IMPOSSIBLE = query("a.x > 5 AND a.x < 2 AND b.x > 2", pattern="OR(A a, B b)")
+
+
 def test_an_impossible_alternative_beside_a_possible_one() -> None:
-    text = query("a.x > 5 AND a.x < 2 AND b.x > 2", pattern="OR(A a, B b)") + " RETURN a.x, b.x"
+    text = IMPOSSIBLE + " RETURN a.x, b.x"
     found = fyke.match(EVENTS, text, **OPTIONS)
     assert sorted(found["b_x"].to_pylist()) == [3, 5]
     assert found["a_x"].to_pylist() == [None, None]
     assert ids(found) == ids(reference.match(EVENTS, text, **OPTIONS))
     lengths = query("a.len = 2", pattern="OR(A{3,4} a[], A{1,2} a[])")
     assert fyke.match(EVENTS, lengths, **OPTIONS).num_rows == 3
+
+
+@pytest.mark.spark
+def test_an_impossible_alternative_on_spark(spark: SparkSession) -> None:
+    frame = frame_of(spark, EVENTS)
+    for text in (IMPOSSIBLE, IMPOSSIBLE + " RETURN a.x, b.x"):
+        found = fyke.match(EVENTS, text, **OPTIONS)
+        assert found.num_rows == 2
+        assert_same(fyke.match(frame, text, **OPTIONS).toArrow(), found)
+    with pytest.raises(ContradictionError):
+        fyke.match(frame, query("a.x > 5 AND a.x < 2", pattern="SEQ(A a, B b)"), **OPTIONS)
 
 
 @pytest.mark.parametrize(

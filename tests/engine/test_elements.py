@@ -107,7 +107,8 @@ def test_on_spark(spark: SparkSession) -> None:
     frame = frame_of(spark, EVENTS)
     group = QUERY + (
         "a.t AS t, b[2].x AS e, b[b.len-1].s AS l, b[].x AS all, b[].s AS texts, count(DISTINCT b[].x) AS n, "
-        "median(b[].f) AS m, a.list[2] AS k, b[1] AS event, element_at(b[].x, 1) AS first"
+        "median(b[].f) AS m, a.list[2] AS k, b[1] AS event, element_at(b[].x, 1) AS first, "
+        "first(b.x) AS begin, last(b.s) AS ending"
     )
     rows = "PATTERN A a WHERE { a.list[1] > 0 AND element_at(a.list, -1) < 7 AND a.list[a.x] IS NOT NULL }"
     over = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match RETURN count(DISTINCT b.f) AS n, median(b.f) AS m"

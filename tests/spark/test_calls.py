@@ -210,6 +210,10 @@ def test_names_that_are_fykes_own(frame: DataFrame, name: str) -> None:
     for given, more in ((odd, OPTIONS), ({"A": odd, "B": odd}, {"time": "t"})):
         with pytest.raises(InputError, match=f"a column '{name}', and names that begin with __fyke_"):
             fyke.match(given, QUERY, **more)
+    for place in ("t", "kind"):  # as the time, as the type
+        renamed = {role: name if column == place else column for role, column in OPTIONS.items()}
+        with pytest.raises(InputError, match=f"a column '{name}', and names that begin with __fyke_"):
+            fyke.match(frame.withColumnRenamed(place, name), "PATTERN SEQ(A a, B b)", **renamed)
     with pytest.raises(OutputNameError, match="names that begin with __fyke_ are Fyke's own"):
         fyke.match(frame, f"PATTERN SEQ(A a, B b) RETURN a.x AS {name}", **OPTIONS)
 
