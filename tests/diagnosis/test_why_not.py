@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import fyke
+from fyke.diagnosis import why_not
 from fyke.diagnosis.finding import CAUSES
-from fyke.diagnosis.probe import Found, Prober
+from fyke.diagnosis.probe import Found, Prober, now
 from fyke.diagnosis.setup import Setup
 from fyke.errors import LimitError
 from tests.diagnosis.cases import CASES, LETTERS, POINTS, RUN, SALE, SHOP, STAMPED, STAMPS
@@ -189,3 +191,25 @@ def test_a_million_events_take_less_than_ten_seconds(cause: str) -> None:
     found = fyke.why_not(events, MISTAKES[cause], seconds=120, **POINTS)
     assert found.cause == cause, str(found)
     assert time.process_time() - begin < 10
+
+
+@pytest.mark.parametrize("seconds, least, most", [(4.0, 1.0, 3.7), (0.2, 0.0, 0.05)])
+def test_reading_the_events_takes_of_the_time(
+    seconds: float, least: float, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search gets what is left of it, or a fourth."""
+    taken, left = why_not.take_events, []
+
+    class Watched(Prober):
+        def __init__(self, events: Any, deadline: float) -> None:
+            left.append(deadline - now())
+            super().__init__(events, deadline)
+
+    def slowly(events: Any) -> Any:
+        time.sleep(0.3)
+        return taken(events)
+
+    monkeypatch.setattr(why_not, "take_events", slowly)
+    monkeypatch.setattr(why_not, "Prober", Watched)
+    fyke.why_not(SHOP, SALE.replace("12", "5"), seconds=seconds, **POINTS)
+    assert least <= left[0] <= most

@@ -69,11 +69,10 @@ NOTHING = Found(0, True, 0, (), None)
 
 
 class Prober:
-    """Runs setups over the same events until its time is over."""
+    """Runs setups over the same events until its time is over: a ``deadline`` by the clock of :func:`now`."""
 
-    def __init__(self, events: Numbered, seconds: float) -> None:
-        self.events = events
-        self.deadline = _now() + seconds
+    def __init__(self, events: Numbered, deadline: float) -> None:
+        self.events, self.deadline = events, deadline
         self.runs = 0
         self._until = self.deadline
         self._known: dict[tuple[Setup, bool], Found] = {}
@@ -82,12 +81,12 @@ class Prober:
     @property
     def left(self) -> float:
         """The seconds that are left."""
-        return self.deadline - _now()
+        return self.deadline - now()
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
         """Let searches share so many seconds; what they leave undecided may be asked again."""
-        before, self._until = self._until, min(self._until, _now() + seconds)
+        before, self._until = self._until, min(self._until, now() + seconds)
         try:
             yield
         finally:
@@ -187,7 +186,7 @@ class Prober:
         if self.left <= 0:
             raise OutOfTime
         given, limits = self.events.options, self.events.options.limits
-        seconds = min(_SECONDS, max(_LEAST_SECONDS, self._until - _now()), limits.seconds or _SECONDS)
+        seconds = min(_SECONDS, max(_LEAST_SECONDS, self._until - now()), limits.seconds or _SECONDS)
         ties = given.tie_breaker
         if setup.ties:
             ties = (*ties, self.events.place, self.events.number)
@@ -229,7 +228,7 @@ class Prober:
         return builder.finish(builder.rows(found))
 
 
-def _now() -> float:
+def now() -> float:
     """Return the time by a clock that stands still while kernels are compiled."""
     return time.monotonic() - seconds_compiling()
 

@@ -24,7 +24,7 @@ from fyke.diagnosis.numbered import (
     needed,
     number_events,
 )
-from fyke.diagnosis.probe import OutOfTime, Prober
+from fyke.diagnosis.probe import OutOfTime, Prober, now
 from fyke.diagnosis.report import Selection, WhyNot
 from fyke.diagnosis.setup import Setup, agreements, asked
 from fyke.engine.measure.types_seen import types_in
@@ -36,6 +36,7 @@ from fyke.language.text import AnyQuery
 from fyke.logical.schema import EventSchema
 from fyke.spark.gather import Wanted, gather
 
+_LEAST_SHARE = 0.25  # of the time, for the search
 _NOT_HERE = ("output", "metrics", "statistics", "watermark", "timeouts", "unique_order")
 
 
@@ -66,7 +67,8 @@ def why_not(
     between
         Look at events of an interval only: a pair of times; one of them may be None.
     seconds
-        How long the search may take, about.  What was not tried by then is listed.
+        How long the answer may take, about: reading and numbering the events counts, and a fourth of this
+        time is left to the search in any case.  What was not tried by then is listed.
 
     Returns
     -------
@@ -78,6 +80,7 @@ def why_not(
     FykeError
         If :func:`fyke.match` would raise it, except for contradictions, which are a cause.
     """
+    begin = now()
     checked = named_options(why_not.__name__, query, options, *_NOT_HERE)
     if not isinstance(checked.query, Query):
         raise OptionError(
@@ -92,10 +95,13 @@ def why_not(
             f"why_not takes events that are stored, found {described(events)}",
             remedy="Give a table, or a batch DataFrame of the same events.",
         )
-    return _explained(given, checked, key, between, float(seconds))
+    return _explained(given, checked, key, between, (begin, float(seconds)))
 
 
-def _explained(given: Given, options: Options, key: Any, between: Any, seconds: float) -> WhyNot:
+def _explained(
+    given: Given, options: Options, key: Any, between: Any, allowed: tuple[float, float]
+) -> WhyNot:
+    """Return the report; ``allowed`` is when the call began, and how many seconds it may take."""
     options = spell_options(given, options)
     call = make_call(given, options)
     assert isinstance(call, PatternCall)
@@ -113,12 +119,17 @@ def _explained(given: Given, options: Options, key: Any, between: Any, seconds: 
         told = Diagnosis(findings=[contradiction])
         return WhyNot(query, told, numbered, selection)
     setup = Setup(bare, touching=options.touching is not None, complete_windows=options.complete_windows)
-    prober = Prober(numbered.within(), seconds)
+    prober = Prober(numbered.within(), _deadline(*allowed))
     straddling = _straddling(prober, numbered, setup) if interval is not None else None
     if straddling is not None:
         return WhyNot(query, Diagnosis(findings=[straddling]), numbered, selection)
     told = diagnose(prober, setup, everywhere)
     return WhyNot(query, told, numbered, selection, prober.runs)
+
+
+def _deadline(begin: float, seconds: float) -> float:
+    """Return when the search is to end, of which a slow reading of the events leaves it a part."""
+    return max(begin + seconds, now() + seconds * _LEAST_SHARE)
 
 
 def _gathered(
