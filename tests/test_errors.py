@@ -49,3 +49,15 @@ def test_near_misses_ignore_case() -> None:
 def test_every_error_of_a_query_is_a_fyke_error() -> None:
     with pytest.raises(fyke.FykeError):
         fyke.parse("PATTERN SEQ(")
+
+
+def test_ipython_shows_the_text_first_and_the_calls_of_the_user() -> None:
+    with pytest.raises(FykeError) as caught:
+        fyke.parse("PATTERN SEQ(A a B b)")
+    told = caught.value._render_traceback_()
+    assert told[0].startswith("QuerySyntaxError: ")
+    assert "\n  PATTERN SEQ(A a B b)\n                  ^" in told[0]
+    (call,) = told[3:]
+    assert __file__ in call
+    assert 'fyke.parse("PATTERN SEQ(A a B b)")' in call
+    assert FykeError("never raised")._render_traceback_() == ["FykeError: never raised"]

@@ -7,11 +7,16 @@ Everything Fyke raises on purpose is a :class:`FykeError`.  An error about a que
 from __future__ import annotations
 
 import difflib
+import os
 import re
+import sys
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from fyke.html import code_block
+
+_INNER = ("fyke", "pyspark", "py4j", "IPython")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +65,26 @@ class FykeError(Exception):
     def _repr_html_(self) -> str:
         return f"<b>{type(self).__name__}</b>{code_block(str(self))}"
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython prints: the text first, and below it only the user's own lines of the calls."""
+        calls = traceback.format_list(
+            frame
+            for frame in traceback.extract_tb(self.__traceback__)
+            if not frame.filename.startswith(_inner_folders())
+        )
+        told = [f"{type(self).__name__}: {self}"]
+        return [*told, "", "Raised by", *(call.rstrip("\n") for call in calls)] if calls else told
+
     def __reduce__(self) -> tuple[Callable[..., FykeError], tuple[type[FykeError], dict[str, object]]]:
         """Make errors picklable, although their arguments are given by name."""
         return _restored, (type(self), self.__dict__)
+
+
+def _inner_folders() -> tuple[str, ...]:
+    """Return the folders of the modules whose frames say nothing to those who call Fyke."""
+    modules = (sys.modules.get(name) for name in _INNER)
+    files = (getattr(module, "__file__", None) for module in modules)
+    return tuple(os.path.dirname(file) + os.sep for file in files if file)
 
 
 def _pointed_out(source: str, place: Place) -> list[str]:
