@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from scripts import matrix
 
 import fyke
@@ -25,8 +29,7 @@ def test_the_oldest_python_is_declared_and_tried() -> None:
 
 
 def test_the_matrix_has_the_corners() -> None:
-    python = matrix.Path(sys.executable)
-    corners = matrix.environments({"3.10": python, "3.13": python})
+    corners = matrix.environments(["3.10", "3.11", "3.13"])
     assert [(each.version, len(each.narrowed)) for each in corners] == [
         ("3.10", len(matrix.DECLARED["dependencies"])),
         ("3.10", 0),
@@ -34,7 +37,46 @@ def test_the_matrix_has_the_corners() -> None:
         ("3.13", 0),
     ]
     assert all(re.fullmatch(r"[a-z0-9-]+==[\d.]+\.\*", each) for each in corners[0].narrowed)
-    assert len(matrix.environments({"3.12": python})) == 3, "one Python has three corners"
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., int]:
+    """Return the matrix as it ends where only some Pythons are there, and all that they run passes."""
+
+    def matrix_of(pythons: list[str], *arguments: str) -> int:
+        passed = subprocess.CompletedProcess([], 0, stdout="", stderr="")
+        monkeypatch.setattr(matrix, "WORK", tmp_path)
+        monkeypatch.setattr(matrix, "here", lambda _: dict.fromkeys(pythons, Path(sys.executable)))
+        monkeypatch.setattr(matrix, "built", lambda: tmp_path / "fyke.whl")
+        monkeypatch.setattr(matrix, "new_environment", lambda python, *_: python)
+        monkeypatch.setattr(matrix, "run", lambda *_, **__: passed)
+        return matrix.main(arguments)
+
+    return matrix_of
+
+
+@pytest.mark.parametrize("absent, there", [(0, -1), (-1, 0)])
+def test_the_matrix_fails_without_the_oldest_or_the_newest_python(
+    absent: int, there: int, made: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = matrix.declared_pythons()
+    rest = [each for each in declared if each != declared[absent]]
+    assert made(declared) == 0
+    assert made(rest) == 1
+    said = capsys.readouterr().out
+    assert f"Python {declared[absent]} is not on this machine" in said
+    assert said.splitlines()[-1].startswith(f"FAILED: Python {declared[absent]}")
+    assert made(rest, "--only", declared[absent]) == 1
+    assert made(rest, "--only", declared[there]) == 0
+
+
+def test_a_name_that_no_environment_has_is_an_error(
+    made: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        made(matrix.declared_pythons(), "--only", "3.9")
+    assert ended.value.code == 2
+    assert "no environment has '3.9' in its name" in capsys.readouterr().err
 
 
 def test_the_oldest_version_is_the_bound() -> None:
