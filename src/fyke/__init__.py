@@ -1,16 +1,21 @@
 """Fyke: complex event processing for Apache Spark, in Python.
 
 >>> import fyke
->>> matches = fyke.match(
-...     events,
-...     '''
-...     PATTERN SEQ(Shelf a, ~Register b, Exit c)
-...     WHERE skip_till_next_match(a, b, c) { [tag_id] }
-...     WITHIN 12 hours
-...     ''',
-...     time="ts",
+>>> readings = [
+...     {"minute": 0, "kind": "Shelf", "tag": "razor"},
+...     {"minute": 1, "kind": "Shelf", "tag": "whisky"},
+...     {"minute": 8, "kind": "Register", "tag": "whisky"},
+...     {"minute": 13, "kind": "Exit", "tag": "whisky"},
+...     {"minute": 17, "kind": "Exit", "tag": "razor"},
+... ]
+>>> stolen = fyke.match(
+...     readings,
+...     "PATTERN SEQ(Shelf a, ~Register b, Exit c) WHERE { [tag] } WITHIN 720",
+...     time="minute",
 ...     type="kind",
-... )  # doctest: +SKIP
+... )
+>>> stolen["tag"].to_pylist()
+['razor']
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -83,13 +81,6 @@ def test_rows_are_ordered_by_a_utc_time(name: str) -> None:
 def test_a_useless_parameter_is_refused(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         GENERATORS[name](**options)
-
-
-@pytest.mark.parametrize("module", ["fyke.datasets", *(f"fyke.datasets.{name}" for name in GENERATORS)])
-def test_the_examples_in_the_docstrings_run(module: str) -> None:
-    result = doctest.testmod(importlib.import_module(module))
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 def test_as_dataframe_hands_the_table_to_the_session() -> None:

@@ -28,12 +28,17 @@ def register(spark: Any) -> None:
 
     Examples
     --------
-    >>> fyke.register(spark)  # doctest: +SKIP
+    >>> rows = [("ann", "Cart", 1), ("bob", "Cart", 2), ("bob", "Buy", 3), ("bob", "Exit", 4), ("ann", "Exit", 5)]
+    >>> clicks = spark.createDataFrame(rows, "visitor string, kind string, minute int")
+    >>> clicks.createOrReplaceTempView("clicks")
+    >>> fyke.register(spark)
     >>> spark.sql('''
-    ...     SELECT * FROM fyke_match(
-    ...         TABLE(events) PARTITION BY user ORDER BY ts,
-    ...         query => 'PATTERN SEQ(Cart a, ~Buy b, Exit c) WITHIN 1 hour')
-    ... ''')  # doctest: +SKIP
+    ...     SELECT visitor FROM fyke_match(
+    ...         TABLE(clicks) PARTITION BY visitor ORDER BY minute,
+    ...         query => 'PATTERN SEQ(Cart a, ~Buy b, Exit c) WHERE { [visitor] } WITHIN 60',
+    ...         time => 'minute')
+    ... ''').collect()
+    [Row(visitor='ann')]
 
     Its arguments are those of :func:`match` by name: ``query``, and ``time``, ``type``, ``tie_breaker``,
     ``output``, ``engine`` and ``time_unit`` where they are needed; ``end`` for events that last.  Without
@@ -112,7 +117,16 @@ def sql(spark: Any, text: str, *, time: str | Sequence[str] | None = None, **opt
 
     Examples
     --------
-    >>> fyke.sql(spark, "SELECT * FROM ticks MATCH_RECOGNIZE (...) AS m JOIN ...")  # doctest: +SKIP
+    >>> ticks = [(1, 9), (2, 7), (3, 8)]
+    >>> spark.createDataFrame(ticks, "day int, price int").createOrReplaceTempView("ticks")
+    >>> fyke.sql(spark, '''
+    ...     SELECT bottom FROM ticks MATCH_RECOGNIZE (
+    ...         ORDER BY day
+    ...         MEASURES last(down.price) AS bottom
+    ...         PATTERN (strt down+ up+)
+    ...         DEFINE down AS price < prev(price), up AS price > prev(price))
+    ... ''').collect()
+    [Row(bottom=7)]
 
     Parameters
     ----------
