@@ -52,6 +52,20 @@ def test_there_is_something_to_run() -> None:
     assert found["results.md"] >= 4
 
 
+OTHER_SYSTEMS = {"flink_cep.md": "java", "window_funnel.md": "sql"}  # their code, beside what it is in Fyke
+
+
+@pytest.mark.parametrize("page", pages(), ids=_named)
+def test_code_that_is_not_run_is_that_of_other_systems(page: Path) -> None:
+    """A block without a language shows a form; a ``text`` block is compared with what is printed."""
+    known = {"", "python", "sh", "text", "lark", OTHER_SYSTEMS.get(page.name)}
+    text = page.read_text()
+    languages = re.findall(r"^```(\w*)\n.*?^```$", text, re.MULTILINE | re.DOTALL)
+    assert set(languages) <= known
+    compared = sum(block.output is not None for block in blocks(page) if block.is_run)
+    assert languages.count("text") == compared, "a text block stands behind the block that prints it"
+
+
 def test_the_page_quotes_the_grammar() -> None:
     page = (ROOT / "docs" / "language.md").read_text()
     (quoted,) = re.findall(r"^```lark\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
