@@ -48,8 +48,8 @@ format: setup ## sort imports and format the code
 	$(PY) -m ruff check --select I --fix .
 	$(PY) -m ruff format .
 
-bench: setup ## run all benchmarks and write bench/report
-	$(PY) -m bench
+bench: setup ## run all benchmarks and write bench/report; with QUICK=1 on less data
+	$(PY) -m bench $(if $(QUICK),--quick)
 
 DOCS := NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs
 
