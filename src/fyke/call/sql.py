@@ -28,8 +28,9 @@ def register(spark: Any) -> None:
 
     Examples
     --------
-    >>> rows = [("ann", "Cart", 1), ("bob", "Cart", 2), ("bob", "Buy", 3), ("bob", "Exit", 4), ("ann", "Exit", 5)]
-    >>> clicks = spark.createDataFrame(rows, "visitor string, kind string, minute int")
+    >>> ann = [("ann", "Cart", 1), ("ann", "Exit", 5)]
+    >>> bob = [("bob", "Cart", 2), ("bob", "Buy", 3), ("bob", "Exit", 4)]
+    >>> clicks = spark.createDataFrame(ann + bob, "visitor string, kind string, minute int")
     >>> clicks.createOrReplaceTempView("clicks")
     >>> fyke.register(spark)
     >>> spark.sql('''
