@@ -27,9 +27,11 @@ print(json.dumps([time.perf_counter() - wall, time.process_time() - cpu]))
 """
 _MATCH = _TIMED % 'fyke.match(events, "PATTERN SEQ(A a, B b)", time="t", type="kind")'
 _AND_OTHERS = """
-from fyke.engine.kernels import ahead
-for process in ahead._started:
-    process.wait()
+import threading
+from fyke.engine.kernels.ahead import WATCHER
+for thread in threading.enumerate():
+    if thread.name == WATCHER:
+        thread.join()
 """
 _WARM_UP = _TIMED % "fyke.warm_up(progress=False)"
 
