@@ -182,7 +182,7 @@ def test_rules_side_by_side() -> None:
         return run(shared, plan, threads)
 
     run = SharedTable.run
-    with patch.object(shared_table, "BESIDE_ROWS", 1_000), patch.object(SharedTable, "run", noted):
+    with patch.object(shared_table, "MANY_ROWS", 1_000), patch.object(SharedTable, "run", noted):
         three = fyke.rules(texts).run(events, threads=3, **options)
     assert seen == {(1, True), (3, False)}
     assert list(three.failed) == list(one.failed) == [("too much", "1")]

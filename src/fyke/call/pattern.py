@@ -163,8 +163,11 @@ class PatternCall:
             return measure_frame(plan, self.source.events)
         return self._with_types(plan, self._measured(plan)) or Statistics()
 
-    def plan(self) -> Plan:
-        """Analyse the query against the events, and choose who searches."""
+    def plan(self, *, measured: bool = True) -> Plan:
+        """Analyse the query against the events, and choose who searches.
+
+        Unless what is known of them is ``measured``, the choice is by usual rates.
+        """
         options, query = self.options, self.options.query
         assert isinstance(query, Query)
         if not OUTPUTS[options.output].returns and query.returns is not None:
@@ -189,7 +192,7 @@ class PatternCall:
         )
         if not planned or plan.strategy is not Strategy.ANY:
             return plan
-        known = self._measured(plan, kept)
+        known = self._measured(plan, kept) if measured else self.options.statistics
         choice = choose_plan(options.engine, plan, known, quick=True)
         return replace(plan, engine=choice.engine, order=choice.order, statistics=known)
 

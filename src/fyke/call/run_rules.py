@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,12 +17,13 @@ from fyke.call.rule_results import Key, RuleResults, TableResults
 from fyke.call.rule_results_on_spark import FrameResults
 from fyke.call.source import Source, columns_of, make_source, spell_options, timed
 from fyke.engine.output.builders import builder_of
-from fyke.engine.shared_table import Ran, SharedTable
+from fyke.engine.shared_table import MANY_ROWS, Ran, SharedTable
 from fyke.errors import FykeError
 from fyke.language.text import AnyQuery
 from fyke.plan.plan import Plan
 
 Queries = Mapping[int, tuple[str, str, AnyQuery]]
+AnyCall = PatternCall | RelationalCall
 
 
 def run_rules(
@@ -55,7 +56,8 @@ def _on_table(
     given: Given, names: Mapping[int, Key], checked: Mapping[int, Options], broken: Mapping[Key, FykeError]
 ) -> RuleResults:
     results = TableResults(names, dict(broken), given.back)
-    calls: dict[int, RelationalCall | Plan] = {}
+    calls: dict[int, AnyCall] = {}
+    plans: dict[int, Plan] = {}
     failed: dict[int, FykeError] = {}
     source: Source | None = None  # of all rules: they differ in nothing but the query
     for number, each in checked.items():
@@ -64,11 +66,12 @@ def _on_table(
             assert isinstance(call, (PatternCall, RelationalCall))  # a rule is a query over events
             if isinstance(call, PatternCall):
                 source = call.source
-            calls[number] = call.plan() if isinstance(call, PatternCall) else call
+                plans[number] = call.plan(measured=False)
+            calls[number] = call
         except FykeError as error:
             failed[number] = error
     threads = max((each.threads for each in checked.values()), default=1)
-    ran = _ran_together(source, [each for each in calls.values() if isinstance(each, Plan)], threads)
+    ran = _ran_together(source, calls, plans, threads)
     for number, asked in calls.items():
         try:
             if isinstance(asked, RelationalCall):
@@ -83,11 +86,23 @@ def _on_table(
     return results
 
 
-def _ran_together(source: Source | None, plans: Sequence[Plan], threads: int) -> Iterator[Ran | FykeError]:
-    """Yield what plans over the same events find, or their errors."""
-    if source is not None and plans:
-        events, _ = timed(source.events, source.schema, warn=True)
-        yield from SharedTable(events, source.schema, plans).run_all(plans, threads)
+def _ran_together(
+    source: Source | None, calls: Mapping[int, AnyCall], plans: dict[int, Plan], threads: int
+) -> Iterator[Ran | FykeError]:
+    """Yield what plans over the same events find, or their errors.
+
+    The first events of a table say something of a rule that looks at many of them.  Of one that looks at few
+    they say little, and measuring them would take longer than any search.
+    """
+    if source is None or not plans:
+        return
+    events, _ = timed(source.events, source.schema, warn=True)
+    shared = SharedTable(events, source.schema, list(plans.values()))
+    for number, plan in plans.items():
+        call = calls[number]
+        if isinstance(call, PatternCall) and shared.looked_at(plan) >= MANY_ROWS:
+            plans[number] = call.plan()
+    yield from shared.run_all(list(plans.values()), threads)
 
 
 # --- on Spark -------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from fyke.logical.schema import EventSchema
 from fyke.plan.anchors import find_anchors
 from fyke.plan.plan import Plan
 
-BESIDE_ROWS = 1 << 14  # a plan that looks at fewer rows is mostly Python, which no other thread speeds up
+MANY_ROWS = 1 << 14  # a plan that looks at fewer rows is mostly Python, which no other thread speeds up
 
 Ran = tuple[pa.Table, Counters, Clock]
 
@@ -54,13 +54,17 @@ class SharedTable:
             except FykeError as error:
                 return error
 
-        rows = [self.players.looked_at(plan) if threads > 1 else 0 for plan in plans]
-        beside = [BESIDE_ROWS <= count < LEAST_ROWS for count in rows]
+        rows = [self.looked_at(plan) if threads > 1 else 0 for plan in plans]
+        beside = [MANY_ROWS <= count < LEAST_ROWS for count in rows]
         others = Team(threads, self._stop).each(
             ran, [plan for plan, is_beside in zip(plans, beside, strict=True) if is_beside]
         )
         for plan, is_beside in zip(plans, beside, strict=True):
             yield next(others) if is_beside else ran(plan, threads)
+
+    def looked_at(self, plan: Plan) -> int:
+        """Return about how many rows a plan looks at."""
+        return self.players.looked_at(plan)
 
     def _stop(self) -> None:
         for budget in self._budgets:

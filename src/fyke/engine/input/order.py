@@ -88,6 +88,8 @@ def _same_order(schema: EventSchema, table: pa.Table, ranks: Array) -> InputErro
 def times(column: pa.ChunkedArray) -> Array:
     """Return a time column as int64 in its own unit."""
     kind = column.type
+    if pa.types.is_timestamp(kind) and column.num_chunks == 1 and not column.null_count:
+        return np.asarray(column.chunk(0).view(pa.int64()).to_numpy())  # a cast takes longer
     if pa.types.is_date32(kind):
         column = column.cast(pa.int32())
     return np.asarray(column.cast(pa.int64()).to_numpy())

@@ -52,6 +52,7 @@ class _Numbered:
 
     values: Array
     count: int
+    nulls: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ class SharedPlayers:
             if key not in self._candidates:
                 rows = self._rows_of(role)
                 keys = known.values[rows]
-                if keys.min(initial=0) < 0:
+                if known.nulls:
                     rows, keys = rows[keys >= 0], keys[keys >= 0]
                 there = np.zeros(known.count, bool)
                 there[keys] = True
@@ -234,7 +235,8 @@ class SharedPlayers:
                 self._keys[name] = None
                 if self._pays(name):
                     values = partition_codes(self.table, (name,))
-                    self._keys[name] = _Numbered(values, int(values.max(initial=-1)) + 1)
+                    nulls = bool(values.min(initial=0) < 0)
+                    self._keys[name] = _Numbered(values, int(values.max(initial=-1)) + 1, nulls)
             return self._keys[name]
 
     def _pays(self, name: str) -> bool:
