@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 import fyke
+from bench.peer_cases import in_order
+from bench.peers_duckdb import connect, rows_of
 from bench.report import Line, best_of, interleaved, keep_memory, show
 
 RATES = {"A": 1000, "B": 300, "C": 30, "D": 3}
@@ -26,13 +28,22 @@ EAGER = fyke.Techniques(merging=False, candidate_windows=False)
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A query, and SQL for the same count: joins in a good order, on buckets of time."""
+    """A query, and SQL for the same count: joins in a good order, on buckets of time.
+
+    A match is known by the times of ``variables``, one letter each.
+    """
 
     name: str
     pattern: str
     where: str
     window: int
     sql: str
+    variables: str
+
+    @property
+    def sql_of_rows(self) -> str:
+        """SQL for the times that each match binds, instead of the count."""
+        return self.sql.replace("count(*)", ", ".join(f"{name}.t AS {name}" for name in self.variables))
 
     def query(self, returned: str = "") -> str:
         head = f"PATTERN {self.pattern} WHERE skip_till_any_match {{ {self.where} }}"
@@ -92,10 +103,10 @@ def skewed_scenarios(w: int = WINDOW) -> list[Scenario]:
         WHERE NOT EXISTS (SELECT 1 FROM events AS n WHERE n.kind = 'D' AND n.t > a.t AND n.t < b.t)"""
     pair = "a.x < b.y * 0.2 AND b.x < c.y * 0.2"
     return [
-        Scenario("SEQ of 3", "SEQ(A a, B b, C c)", pair, w, three),
-        Scenario("SEQ of 4", "SEQ(A a, B b, C c, D d)", pair + " AND c.x < d.y * 0.2", w, four),
-        Scenario("AND of 3", "AND(B b, C c, D d)", "b.x < c.y * 0.2 AND c.x < d.y * 0.2", w, both),
-        Scenario("SEQ with absence", "SEQ(A a, ~D n, B b, C c)", pair, w, lacking),
+        Scenario("SEQ of 3", "SEQ(A a, B b, C c)", pair, w, three, "abc"),
+        Scenario("SEQ of 4", "SEQ(A a, B b, C c, D d)", pair + " AND c.x < d.y * 0.2", w, four, "abcd"),
+        Scenario("AND of 3", "AND(B b, C c, D d)", "b.x < c.y * 0.2 AND c.x < d.y * 0.2", w, both, "bcd"),
+        Scenario("SEQ with absence", "SEQ(A a, ~D n, B b, C c)", pair, w, lacking, "abc"),
     ]
 
 
@@ -122,16 +133,18 @@ def equal_scenarios(windows: Sequence[int]) -> list[Scenario]:
                 tests = [f"{letter}.k = a.k{n}", f"{letter}.t > {before}.t", f"{letter}.t - a.t <= {w}", *own]
                 joins.append(f"JOIN {letter} ON {' AND '.join(tests)}")
             sql = f"{tables} SELECT count(*) {' '.join(joins)}"
-            found.append(Scenario(f"{name}, window {w}", "SEQ(A a, B b, C c, D d, E e, F f)", where, w, sql))
+            six = "SEQ(A a, B b, C c, D d, E e, F f)"
+            found.append(Scenario(f"{name}, window {w}", six, where, w, sql, "abcdef"))
     return found
 
 
-def _connect(events: pa.Table) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    connection.execute("SET threads = 1")
-    connection.register("source", events)
-    connection.execute("CREATE TABLE events AS SELECT * FROM source")
-    return connection
+def same_rows(scenario: Scenario, events: pa.Table, connection: duckdb.DuckDBPyConnection) -> None:
+    """Raise unless the matches of DuckDB bind events of the same times, match by match."""
+    times = ", ".join(f"{name}.t AS {name}" for name in scenario.variables)
+    found = fyke.match(events, scenario.query(f"RETURN {times}"), engine="lazy_chain", limits=MANY, **OPTIONS)
+    mine = in_order([found.column(name).to_numpy() for name in scenario.variables])
+    theirs = rows_of(connection, scenario.sql_of_rows)
+    assert np.array_equal(mine, theirs), f"{scenario.name}: DuckDB finds other matches"
 
 
 def _best_setting(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[str, int]:
@@ -147,23 +160,20 @@ def _best_setting(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[str,
 
 
 def compare(scenario: Scenario, events: pa.Table, *, eager: float | None) -> list[Line]:
-    """Count with both engines and DuckDB in turns, then make rows of the matches."""
-    connection = _connect(events)
+    """Count with both engines and DuckDB in turns, then make rows of the matches; all on one thread."""
+    connection = connect(events, 1)
     setting, expected = _best_setting(connection, scenario.sql)
+    same_rows(scenario, events, connection)
 
     def run(engine: str, **more: Any) -> pa.Table:
         query = scenario.query("RETURN count(*) AS n")
-        return fyke.match(events, query, engine=engine, **OPTIONS, **more)
-
-    def written() -> int:
-        """Make the whole rows: every event of every match, with all its attributes."""
-        return fyke.match(events, scenario.query(), engine="lazy_chain", **OPTIONS).num_rows
+        return fyke.match(events, query, engine=engine, threads=1, **OPTIONS, **more)
 
     tasks: dict[str, Callable[[], Any]] = {
         "duck": lambda: connection.execute(scenario.sql).fetchall()[0][0],
         "chain": lambda: run("lazy_chain").column("n").to_pylist()[0],
         "tree": lambda: run("lazy_tree").column("n").to_pylist()[0],
-        "rows": written,
+        "rows": functools.partial(whole_rows, scenario, events, 1),
     }
     for name, task in tasks.items():
         assert (found := task()) == expected, (scenario.name, name, found, expected)
@@ -175,6 +185,7 @@ def compare(scenario: Scenario, events: pa.Table, *, eager: float | None) -> lis
         Line(f"{scenario.name}: {name} / DuckDB", timed.ratio(name, "duck"), 1, "x", note)
         for name, note in notes.items()
     ]
+    lines.append(Line(f"{scenario.name}: whole rows / DuckDB", timed.ratio("rows", "duck"), 1, "x"))
     lines.append(Line(f"{scenario.name}: rows / counting", timed.ratio("rows", "chain"), 2, "x"))
     if eager is None:
         return lines
@@ -189,6 +200,30 @@ def compare(scenario: Scenario, events: pa.Table, *, eager: float | None) -> lis
     for name, (_, bar) in bars.items():
         lines.append(Line(f"{scenario.name}: chain / {name}", timed.ratio("chain", name), bar, "x"))
     return lines
+
+
+def whole_rows(scenario: Scenario, events: pa.Table, threads: int) -> int:
+    """Make the whole rows: every event of every match, with all its attributes."""
+    return fyke.match(
+        events, scenario.query(), engine="lazy_chain", threads=threads, limits=MANY, **OPTIONS
+    ).num_rows
+
+
+def on_two_threads(scenario: Scenario, events: pa.Table) -> Line:
+    """Make whole rows on two threads, beside DuckDB that counts on two."""
+    connection = connect(events, 2)
+    setting, expected = _best_setting(connection, scenario.sql)
+    works: dict[str, Callable[[], int]] = {
+        "duck": lambda: connection.execute(scenario.sql).fetchall()[0][0],
+        "rows": lambda: whole_rows(scenario, events, 2),
+    }
+    assert works["rows"]() == expected, f"{scenario.name}: two threads change the number of matches"
+    timed = interleaved(6, works, clock=time.perf_counter)
+    shown = ", ".join(f"{name} {timed.best(name) * 1000:.1f}" for name in works)
+    note = f"ms: {shown}, optimizer {'off' if setting else 'on'}"
+    return Line(
+        f"{scenario.name}, two threads: whole rows / DuckDB", timed.ratio("rows", "duck"), 1, "x", note
+    )
 
 
 def changing_rates(rows: int = 100_000) -> list[Line]:
@@ -288,6 +323,7 @@ def correlations(rows: int = 20_000) -> Line:
 
 def main(*, quick: bool = False) -> bool:
     """Run the benchmark; return whether every bar holds."""
+    pa.set_cpu_count(1)
     lines = a_billion(10_000_000 if quick else 50_000_000)
     keep_memory()
     lines += [*changing_rates(), correlations()]
@@ -297,8 +333,10 @@ def main(*, quick: bool = False) -> bool:
             named = replace(scenario, name=f"{scenario.name}, window {window}")
             lines += compare(named, events, eager=0.2)
     events = equal_rates()
-    for scenario in equal_scenarios((20,) if quick else (10, 20, 40)):
+    for scenario in equal_scenarios((30,) if quick else (10, 20, 30, 40)):
         lines += compare(scenario, events, eager=None)
+    pa.set_cpu_count(2)
+    lines += [on_two_threads(scenario, events) for scenario in equal_scenarios((30,))]
     return show("lazy", lines)
 
 
