@@ -95,7 +95,8 @@ public final class FlinkPeer {
                         .setParallelism(1);
         // A window holds what is at most so far apart; Flink's holds what is less.
         Pattern<Event, ?> pattern = pattern(shape).within(Duration.ofMillis(window + 1));
-        CEP.pattern(events.keyBy(event -> event.key), pattern)
+        boolean keyed = !shape.equals("keyless");
+        CEP.pattern(events.keyBy(event -> keyed ? event.key : 0L), pattern)
                 .inEventTime()
                 .process(new Found())
                 .sinkTo(new DiscardingSink<>());
@@ -123,6 +124,8 @@ public final class FlinkPeer {
             case "absence":
                 return Pattern.<Event>begin("a").where(is(0)).notFollowedBy("c").where(is(2)).followedBy("b").where(is(1));
             case "any":
+            case "keyless":
+            case "hot":
                 return Pattern.<Event>begin("a")
                         .where(is(0))
                         .followedByAny("b")

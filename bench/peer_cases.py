@@ -18,6 +18,7 @@ from fyke.datasets import stocks
 
 ROOM = fyke.Limits(steps=2**40, buffer_bytes=2**33, matches=2**40)
 KEYS, TYPES = 1_000, 10
+HOT = 0.7  # the share of events that one key has
 OPTIONS: dict[str, Any] = {"time": "t", "type": "kind", "limits": ROOM}
 
 
@@ -57,6 +58,14 @@ def typed(rows: int, *, keys: int = KEYS, seed: int = 0) -> pa.Table:
     )
 
 
+def with_hot_key(rows: int) -> pa.Table:
+    """Return the same, but most events have one key."""
+    events = typed(rows)
+    hot = np.random.default_rng(1).random(rows) < HOT
+    keys = np.where(hot, 7, events.column("key").to_numpy())
+    return events.set_column(2, "key", pa.array(keys))
+
+
 def ticks(rows: int) -> pa.Table:
     """Return the stock ticks of [N] 6 with the same columns: x is the price, y the volume."""
     table = stocks.generate(rows)
@@ -72,12 +81,18 @@ def ticks(rows: int) -> pa.Table:
 
 
 _NEXT, _ANY = "skip_till_next_match", "skip_till_any_match"
+_PAIRS = "a.x < b.y * 0.2 AND b.x < c.y * 0.2"
 CASES = (
     Case("three in sequence, next match", "next", "SEQ(A a, B b, C c)", _NEXT, "[key]", 20_000, typed),
     Case("an absence, next match", "absence", "SEQ(A a, ~C c, B b)", _NEXT, "[key]", 20_000, typed),
     Case(
         "three in sequence, any match", "any", "SEQ(A a, B b, C c)", _ANY,
-        "[key] AND a.x < b.y * 0.2 AND b.x < c.y * 0.2", 60_000, typed,
+        f"[key] AND {_PAIRS}", 60_000, typed,
+    ),
+    Case("three in sequence, no key", "keyless", "SEQ(A a, B b, C c)", _ANY, _PAIRS, 60, typed),
+    Case(
+        "three in sequence, one hot key", "hot", "SEQ(A a, B b, C c)", _ANY,
+        f"[key] AND {_PAIRS}", 80, with_hot_key,
     ),
     Case(
         "rising prices, contiguous", "rising", "SEQ(Stock+ a[], Stock b)", "partition_contiguity",

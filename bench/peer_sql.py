@@ -79,8 +79,9 @@ def _absence(window: int, dialect: Dialect) -> dict[str, str]:
     return {"ASOF joins": asof, "window functions": ahead}
 
 
-def _any(window: int, dialect: Dialect) -> dict[str, str]:
+def _any(window: int, dialect: Dialect, *, keyed: bool = True) -> dict[str, str]:
     """Join within buckets of time as long as the window: two neighbours hold all that a window holds."""
+    key = "{0}.key = {1}.key AND " if keyed else ""
     bucket = f"CAST(floor(t / {window + 1}) AS BIGINT)"
     joins = f"""
         WITH a AS (SELECT key, t, x, {bucket} AS k FROM events WHERE kind = 'A'),
@@ -88,11 +89,11 @@ def _any(window: int, dialect: Dialect) -> dict[str, str]:
              c AS (SELECT key, t, y, {bucket} AS k FROM events WHERE kind = 'C'),
              near AS (SELECT *, {dialect.either("k", "k + 1")} AS m FROM a),
              ab AS (SELECT near.key, near.t AS a, b.t AS b, b.x, near.k FROM near JOIN b
-                    ON near.key = b.key AND near.m = b.k AND near.t < b.t AND b.t - near.t <= {window}
+                    ON {key.format("near", "b")}near.m = b.k AND near.t < b.t AND b.t - near.t <= {window}
                     AND near.x < b.y * 0.2),
              then AS (SELECT *, {dialect.either("k", "k + 1")} AS m FROM ab)
         SELECT then.a, then.b, c.t AS c FROM then JOIN c
-        ON then.key = c.key AND then.m = c.k AND then.b < c.t AND c.t - then.a <= {window}
+        ON {key.format("then", "c")}then.m = c.k AND then.b < c.t AND c.t - then.a <= {window}
         AND then.x < c.y * 0.2""".replace("then", "pairs")
     return {"joins": joins}
 
@@ -114,4 +115,15 @@ def _rising(window: int, _: Dialect) -> dict[str, str]:
     return {"islands and a join": islands}
 
 
-_WAYS = {"next": _next, "absence": _absence, "any": _any, "rising": _rising}
+def _keyless(window: int, dialect: Dialect) -> dict[str, str]:
+    return _any(window, dialect, keyed=False)
+
+
+_WAYS = {
+    "next": _next,
+    "absence": _absence,
+    "any": _any,
+    "keyless": _keyless,
+    "hot": _any,
+    "rising": _rising,
+}

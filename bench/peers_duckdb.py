@@ -17,14 +17,14 @@ from bench.peer_sql import DUCKDB, ways
 from bench.report import Line, best_of, interleaved, keep_memory, show
 
 # What the standard says for the first case; DuckDB has it from some release on, or not.
-RECOGNIZE = """
+RECOGNIZE = f"""
     SELECT a, b, c FROM (SELECT * FROM events WHERE kind IN ('A', 'B', 'C')) MATCH_RECOGNIZE (
         PARTITION BY key ORDER BY t
         MEASURES a.t AS a, b.t AS b, c.t AS c
         ONE ROW PER MATCH AFTER MATCH SKIP TO NEXT ROW
         PATTERN (a x* b y* c)
         DEFINE a AS kind = 'A', x AS kind <> 'B', b AS kind = 'B', y AS kind <> 'C',
-               c AS kind = 'C' AND c.t - a.t <= 20000)
+               c AS kind = 'C' AND c.t - a.t <= {CASES[0].window})
 """
 
 
