@@ -6,7 +6,7 @@ import functools
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,48 +15,86 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import fyke
-from bench.memory import Feeding, peak_megabytes
+from bench.memory import Feeding, resident_megabytes
 from bench.peer_cases import CASES, OPTIONS, cores, on_threads, typed
 from bench.report import Line, Plot, Timed, interleaved, keep_memory, show
 from bench.spark_floor import write_events
 
 BATCH = 250_000
 TEN_TIMES, MANY_KEYS = 11.0, 1.5  # as long, for ten times the events; for a million keys beside a thousand
+AT_ONCE = 10**7  # at most so many events become one table
+FLAT, MANY_BATCHES = 1.2, 8  # times the memory for ten times the events, once there are so many batches
 SEQUENCE = CASES[0]
 
 
-def from_parquet(file: Path) -> int:
-    """Read a file batch by batch, forget each batch once it is matched, and return the number of matches."""
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A file read in batches: its matches, and the most memory that the process held after a batch, in MB."""
+
+    matches: int
+    peak: float
+
+
+def in_batches(file: Path) -> Read:
+    """Read a file batch by batch, and forget each batch once it is matched.
+
+    ``fyke.match`` takes whole tables, so this is the engine below it, fed as a stream feeds it.
+    """
     source = pq.ParquetFile(file)
     feeding = Feeding(SEQUENCE.query, source.schema_arrow, "t", "kind")
-    found = 0
+    found, peak = 0, 0.0
     for batch in source.iter_batches(BATCH):
         table = pa.Table.from_batches([batch])
         found += feeding.feed(table, table.column("t")[-1].as_py())
-    return found
+        peak = max(peak, resident_megabytes())
+    return Read(found, peak)
+
+
+def at_once(file: Path) -> int:
+    """Match a whole file by the public call, and return the number of matches."""
+    return fyke.match(str(file), SEQUENCE.query, **OPTIONS, **on_threads(1)).num_rows
 
 
 def of_events(sizes: Sequence[int], times: int) -> tuple[list[Line], Plot]:
-    """Ten times the events, and again: the time of each step beside the one before, in bounded memory."""
+    """Ten times the events, and again: the time of each step beside the one before, and the memory."""
+    whole = [size for size in sizes if size <= AT_ONCE]
     with tempfile.TemporaryDirectory(prefix="bench-growth-") as folder:
         files = {size: Path(folder) / f"{size}.parquet" for size in sizes}
         for size, file in files.items():
             write_events(file, size)
-        works = {str(size): functools.partial(from_parquet, file) for size, file in files.items()}
-        peaks = {size: works[str(size)]() and peak_megabytes() for size in sizes}
-        timed = interleaved(times, works)
-    lines = [
+        works = {str(size): functools.partial(in_batches, file) for size, file in files.items()}
+        peaks = {size: in_batches(files[size]).peak for size in sizes}
+        batches = interleaved(times, works)
+        calls = interleaved(times, {str(size): functools.partial(at_once, files[size]) for size in whole})
+    of_batches = f"in batches of {BATCH:,}, as a stream feeds the engine: fyke.match takes whole tables"
+    lines = _steps("fyke.match on the file", calls, whole, "whole rows made")
+    lines += _steps("in batches", batches, sizes, of_batches)
+    lines += [
         Line(
-            f"{more:,} events from Parquet / {less:,}: time",
-            timed.ratio(str(more), str(less)),
-            TEN_TIMES * more / less / 10,
+            f"{more:,} events from Parquet / {less:,}, in batches: peak memory",
+            peaks[more] / peaks[less],
+            FLAT if less >= MANY_BATCHES * BATCH else None,
             "x",
-            f"{timed.best(str(more)):.2f} s beside {timed.best(str(less)):.2f} s at best; "
-            f"the process has held {peaks[more]:,.0f} MB at most, {peaks[less]:,.0f} MB before",
+            f"{peaks[more]:,.0f} MB held after a batch at most, beside {peaks[less]:,.0f} MB",
         )
         for less, more in pairwise(sizes)
     ]
-    return lines, _plot("Events, from Parquet", "events", timed)
+    curves = {"in batches": _points(batches), "fyke.match": _points(calls)}
+    return lines, Plot("Events, from Parquet", "events", "seconds", curves)
+
+
+def _steps(how: str, timed: Timed, sizes: Sequence[int], note: str) -> list[Line]:
+    """Return a line for each step from a size to the next."""
+    return [
+        Line(
+            f"{more:,} events from Parquet / {less:,}, {how}: time",
+            timed.ratio(str(more), str(less)),
+            TEN_TIMES * more / less / 10,
+            "x",
+            f"{timed.best(str(more)):.2f} s beside {timed.best(str(less)):.2f} s at best; {note}",
+        )
+        for less, more in pairwise(sizes)
+    ]
 
 
 def of_keys(rows: int, keys: Sequence[int], times: int) -> tuple[list[Line], Plot]:

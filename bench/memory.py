@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from bench.automaton import NEXT_MATCH, template
 from bench.foundation import SEQUENCE
 from bench.report import Line, show
 from fyke.datasets import stocks
+from fyke.engine.counters import Counters
 from fyke.engine.engine import Engine
 from fyke.engine.input.prepare import derived_types, prepare
 from fyke.engine.output.rows import ResultBuilder
@@ -33,16 +35,17 @@ AT_MOST = 1.1  # times what was held in the beginning
 class Feeding:
     """An engine with its state; each batch is forgotten once its matches are counted."""
 
-    def __init__(self, query: str, schema: pa.Schema, time: str, type_column: str) -> None:
+    def __init__(self, query: str, schema: pa.Schema, time: str, type_column: str, **planned: Any) -> None:
         columns = dict(zip(schema.names, schema.types, strict=True))
         analysed = analyse(parse(query), make_schema(columns, time=time, type_column=type_column))
-        self.plan = make_plan(analysed, derived_types)
+        self.plan, self.counters = make_plan(analysed, derived_types, **planned), Counters()
         self.engine, self.builder = Engine(self.plan), ResultBuilder(self.plan)
         self.state = self.engine.start(prepare(schema.empty_table(), self.plan).schema)
 
     def feed(self, batch: pa.Table, watermark: int | None) -> int:
         """Read a batch up to a watermark; return how many matches are certain now."""
         self.state, found = self.engine.advance(self.state, prepare(batch, self.plan), watermark)
+        self.counters.merge(found.counters)
         return self.builder.rows(found).num_rows
 
 
@@ -75,7 +78,7 @@ def flat(
         begin = time.process_time()
         found += feeding.feed(batch, watermark)
         seconds += time.process_time() - begin
-        resident.append(_resident_megabytes())
+        resident.append(resident_megabytes())
         rows.append(feeding.state.rows.num_rows)
     part = max(2, int(PART * len(rows)))
     # Medians: how much the allocator keeps after a batch depends on its matches.
@@ -103,7 +106,7 @@ def flat(
     ]
 
 
-def _resident_megabytes() -> float:
+def resident_megabytes() -> float:
     """Return what the process holds now; where no one says, the most it has ever held.
 
     The most ever held would hide growth below the peak of compiling the kernels.
