@@ -1,8 +1,9 @@
-"""The patterns P_1 to P_4 of [S] 6.5.1, and ticks to look for them in."""
+"""The patterns P_vars and P_1 to P_4 of [S] 6.5.1, and ticks to look for them in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -66,6 +67,14 @@ def shapes() -> list[Shape]:
         Shape("P_3", _double_bottom(), 1_000, 16),
         Shape("P_4", _interleaved(), 2_000, 22),
     ]
+
+
+def falling(variables: int) -> Shape:
+    """Return P_vars: so many events with a downward trend."""
+    names = [f"v{k}" for k in range(1, variables + 1)]
+    conditions = [f"{later}.x < {earlier}.x" for earlier, later in pairwise(names)]
+    query = _query([f"V {name}" for name in names], conditions)
+    return Shape(f"P_vars, {variables} variables", query, 1_000, 16)
 
 
 def ticks(rows: int, kinds: str = "V", seed: int = 0) -> pa.Table:

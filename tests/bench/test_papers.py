@@ -38,6 +38,24 @@ def test_lines_of_the_shape_agree_and_others_say_why() -> None:
     assert row(merging(0.9))[4] == "differs"
 
 
+def test_a_reason_is_given_only_for_the_lines_it_is_about() -> None:
+    lines = [
+        Line(f"{name}: conditions evaluated, eager / lazy", value, None, "x")
+        for name, value in (("SEQ of 3, 200", 3.0), ("SEQ of 4, 200", 50.0), ("SEQ of 4, 50", 2.0))
+    ]
+
+    def reason(kept: list[Line]) -> str:
+        found = rows([Record("lazy-work", (Section("lazy-work", kept),))])
+        return next(each[5] for each in found if "computations per event" in each[0])
+
+    known = "In a long window three variables have many matches, which both engines must evaluate."
+    unknown = "Not explained: SEQ of 4, 50: conditions evaluated, eager / lazy."
+    assert reason(lines[1:2]) == ""
+    assert reason(lines[:2]) == known
+    assert reason(lines[1:]) == unknown
+    assert reason(lines) == f"{known} {unknown}"
+
+
 def test_what_a_paper_reports_as_its_best_case_is_judged_by_the_best_line() -> None:
     lines = tuple(
         Line(f"two-phase, P_set, {n} variables: time", 10.0**k, None, "x") for k, n in enumerate((4, 5, 6))
