@@ -9,6 +9,15 @@ _PRE = "margin:0;padding:.6em .8em;overflow-x:auto;line-height:1.45;border-left:
 _CELL = "padding:.2em .8em;text-align:left;border-bottom:1px solid rgba(128,128,128,.35)"
 
 
+class ShownText(str):
+    """A text that notebooks show as it is laid out."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return code_block(str(self))
+
+
 def code_block(text: str) -> str:
     """Return a text that is laid out in lines."""
     return f'<pre style="{_PRE}">{escape(text)}</pre>'
@@ -18,8 +27,9 @@ def marked_block(text: str, words: Iterable[str]) -> str:
     """Return a text that is laid out in lines, with some words at the beginning of a line in bold."""
     known, lines = tuple(words), []
     for line in escape(text).split("\n"):
-        first, space, rest = line.partition(" ")
-        lines.append(f"<b>{first}</b>{space}{rest}" if first in known else line)
+        indent = line[: len(line) - len(line.lstrip(" "))]
+        first, space, rest = line.strip(" ").partition(" ")
+        lines.append(f"{indent}<b>{first}</b>{space}{rest}" if first in known else line)
     return f'<pre style="{_PRE}">{chr(10).join(lines)}</pre>'
 
 

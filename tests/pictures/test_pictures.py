@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -178,6 +179,41 @@ def test_notebooks_show_queries_plans_metrics_programs_and_errors() -> None:
     with pytest.raises(fyke.FykeError) as caught:
         fyke.parse("PATTERN SEQ(A a, <b>)")
     assert "&lt;b&gt;" in caught.value._repr_html_()
+
+
+CLAUSE = "MATCH_RECOGNIZE (PARTITION BY tag ORDER BY at PATTERN (a b) DEFINE b AS b.kind = 'Exit')"
+
+
+def test_notebooks_show_clauses_and_plans_in_words() -> None:
+    clause = fyke.parse(CLAUSE)._repr_html_()
+    assert "<b>MATCH_RECOGNIZE</b> (" in clause
+    assert "  <b>PARTITION</b> BY tag" in clause
+    assert "  <b>DEFINE</b>" in clause
+    for query, options in ((CLAUSE, {}), ("SELECT at FROM [RANGE 5] Shelf", {"time": "at", "type": "kind"})):
+        told = fyke.explain(SHOP, query, **options)
+        assert told._repr_html_().startswith("<pre")
+        assert type(pickle.loads(pickle.dumps(told))) is type(told)
+
+
+def test_notebooks_show_rules_and_their_results() -> None:
+    table = [
+        {"name": "sale", "text": SALE},
+        {"name": "old", "text": SALE, "active": False},
+        {"name": "odd", "text": "PATTERN SEQ(A a <b>)"},
+    ]
+    rules = fyke.rules(table)
+    shown = rules._repr_html_()
+    assert "PATTERN SEQ(Shelf a" in shown
+    assert shown.count("<tr>") == 4
+    assert "not active" in shown
+    assert "broken: " in shown
+    assert "&lt;b&gt;" in shown
+    results = rules.run(SHOP, **POINTS)
+    told = results._repr_html_()
+    assert told.count("<tr>") == 3
+    counts = results.metrics()["sale", "1"]
+    for each in ("sale", counts["matches"], counts["events"]):
+        assert f">{each}</td>" in told
 
 
 def test_explanations_are_texts() -> None:

@@ -16,6 +16,7 @@ from fyke.engine.input.prepare import in_plain_types
 from fyke.engine.measure.clock import Clock
 from fyke.engine.relational import run_relational as run_on_tables
 from fyke.errors import OptionError
+from fyke.html import ShownText
 from fyke.language.ast import Expression, Reference, walk
 from fyke.language.relational import RelationalQuery, Stream
 from fyke.logical.relational import AnalysedRelational, analyse_relational
@@ -122,11 +123,12 @@ class RelationalCall:
         """Yield the rows of the result on tables."""
         yield from self.run().to_batches()
 
-    def explain(self) -> str:
+    def explain(self) -> ShownText:
         """Say in words what the query means and how it would be run, and what the run of metrics has done."""
         metrics = self.options.metrics
         counts = metrics.get() if metrics is not None and metrics.filled else {}
-        return explain_relational(self.analysed, rows_by="Arrow" if self.tables else "Spark", counts=counts)
+        rows_by = "Arrow" if self.tables else "Spark"
+        return ShownText(explain_relational(self.analysed, rows_by=rows_by, counts=counts))
 
     def measure(self) -> Statistics:
         """Refuse: nothing is planned that statistics could steer."""

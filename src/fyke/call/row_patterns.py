@@ -17,6 +17,7 @@ from fyke.engine.input.prepare import in_plain_types
 from fyke.engine.measure.clock import Clock
 from fyke.engine.row_patterns.run import match_rows
 from fyke.errors import InputError, OptionError
+from fyke.html import ShownText
 from fyke.language.ast import Expression, Reference, walk
 from fyke.logical.row_patterns.analyse import analyse_row_pattern
 from fyke.logical.row_patterns.analysed import AnalysedRowPattern
@@ -116,13 +117,13 @@ class RowPatternCall:
         """Yield the rows of the result."""
         yield from self.run().to_batches()
 
-    def explain(self) -> str:
+    def explain(self) -> ShownText:
         """Say in words what the clause means and how it would be run."""
         told = explain_row_plan(self.plan, pushed_rows(self.rows, self.plan) if self.on_spark else None)
         if not self.streams:
-            return told
+            return ShownText(told)
         check_row_stream(self.plan)
-        return "\n".join([told, *explain_row_stream(self.plan)])
+        return ShownText("\n".join([told, *explain_row_stream(self.plan)]))
 
     def measure(self) -> Statistics:
         """Refuse: nothing is planned that statistics could steer."""

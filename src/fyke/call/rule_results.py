@@ -12,11 +12,13 @@ from fyke.call.row_texts import row_texts
 from fyke.engine.counters import Counters
 from fyke.engine.measure.clock import Clock
 from fyke.errors import FykeError, OptionError, listed, near_misses
+from fyke.html import html_table
 from fyke.logical.returns import END, START
 
 Key = tuple[str, str]  # the name and the version of a rule
 
 _ID = "match_id"
+_FIGURES = ("matches", "events", "seconds")
 
 
 class RuleResults(ABC):
@@ -62,6 +64,20 @@ class RuleResults(ABC):
         if key in self.failed:
             raise self.failed[key]
         return self._rows(next(number for number, each in self.names.items() if each == key))
+
+    def _repr_html_(self) -> str:
+        """Return a row for each rule: what is known of it without asking for rows."""
+        counts = self._counted()
+        failed = {key: str(error).splitlines()[0] for key, error in self.failed.items()}
+        rows = [
+            (*key, *(_figure(counts.get(key, {}), name) for name in _FIGURES), failed.get(key, ""))
+            for key in dict.fromkeys([*self.names.values(), *failed])
+        ]
+        return html_table(("rule", "version", *_FIGURES, ""), rows)
+
+    def _counted(self) -> dict[Key, dict[str, int | float]]:
+        """Return the metrics of the rules that have any by now."""
+        return self.metrics()
 
     def cache(self) -> RuleResults:
         """Keep what the rules find once it has been asked for, so that each can be asked for its own rows."""
@@ -118,6 +134,13 @@ class TableResults(RuleResults):
     def metrics(self) -> dict[Key, dict[str, int | float]]:
         """Return what each rule has counted and cost, by name and version."""
         return {self.names[number]: counts for number, counts in self._counts.items()}
+
+
+def _figure(counts: Mapping[str, int | float], name: str) -> str:
+    value = counts.get(name)
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
 
 
 def united_schema(time: pa.DataType) -> pa.Schema:

@@ -77,6 +77,13 @@ class FrameResults(RuleResults):
             frames.append(united_frame(rows, name, version, schema))
         return reduce(lambda one, other: one.union(other), frames)
 
+    def _counted(self) -> dict[Key, dict[str, int | float]]:
+        """Return the metrics, of which there are none before the first action."""
+        try:
+            return self.metrics()
+        except NotRunError:
+            return {}
+
     def metrics(self) -> dict[Key, dict[str, int | float]]:
         """Return what each rule has counted and cost on all workers, after the first action.
 

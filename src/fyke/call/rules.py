@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from fyke.call.files import described, format_of, found_files, read_files
 from fyke.call.rule_results import RuleResults
 from fyke.call.run_rules import run_rules
 from fyke.errors import FykeError, InputError, OptionError, RuleError, listed, near_misses, shown
+from fyke.html import html_table
 from fyke.language.text import AnyQuery, parse_event_query
 from fyke.limits import Limits
 from fyke.plan.outputs import OUTPUTS
@@ -62,13 +63,27 @@ class Rules:
             lines.append(f"not active: {listed(map(str, self.inactive))}")
         return "\n".join(lines)
 
-    def run(self, events: Events, *, time: str | Sequence[str], **options: Any) -> RuleResults:
+    def _repr_html_(self) -> str:
+        states = [(rule, "") for rule in self.rules]
+        states += [(rule, f"broken: {str(rule.error).splitlines()[0]}") for rule in self.broken]
+        states += [(rule, "not active") for rule in self.inactive]
+        rows = [(rule.name, rule.version, " ".join(rule.text.split()), state) for rule, state in states]
+        return html_table(("rule", "version", "query", ""), rows)
+
+    def run(
+        self,
+        events: Events,
+        *,
+        time: str | Sequence[str],
+        done: Callable[[int, int], None] | None = None,
+        **options: Any,
+    ) -> RuleResults:
         """Return what the rules find in some events; the options are those of :func:`fyke.match`.
 
         The events are read once.  On a DataFrame, rules that are divided by the same attributes, or by these
         and more, share one scan and one shuffle; nothing runs until the results are asked for rows.  A rule
         that does not fit the events, or fails while it runs, is in ``failed`` of the results and stops no
-        other.
+        other.  On tables ``done`` is called after each rule with how many have run, of how many.
         """
         for name in _UNTAKEN:
             if options.get(name):
@@ -83,7 +98,7 @@ class Rules:
             if rule.query is not None
         }
         before = {(rule.name, rule.version): rule.error for rule in self.broken if rule.error is not None}
-        return run_rules(take_events(events), queries, {"time": time, **options}, before)
+        return run_rules(take_events(events), queries, {"time": time, **options}, before, done)
 
 
 def rules(source: Any, *, limits: Limits | None = None) -> Rules:

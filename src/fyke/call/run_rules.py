@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,12 +24,19 @@ from fyke.plan.plan import Plan
 
 Queries = Mapping[int, tuple[str, str, AnyQuery]]
 AnyCall = PatternCall | RelationalCall
+Done = Callable[[int, int], None]
 
 
 def run_rules(
-    given: Given, queries: Queries, options: Mapping[str, Any], broken: Mapping[Key, FykeError]
+    given: Given,
+    queries: Queries,
+    options: Mapping[str, Any],
+    broken: Mapping[Key, FykeError],
+    done: Done | None = None,
 ) -> RuleResults:
     """Return the results of rules, by number; an error of one rule is kept with them and stops no other.
+
+    ``done`` is told, on tables, how many rules have run of how many.
 
     Raises
     ------
@@ -42,18 +49,23 @@ def run_rules(
         each = named_options("run", query, options)
         assert isinstance(each, Options)  # a rule is a query over events
         checked[number] = each
+    source: Source | None = None
     for first in list(checked.values())[:1]:
-        make_source(given, spell_options(given, first))  # what is wrong with the events is no rule's error
+        source = make_source(given, spell_options(given, first))  # what is wrong with it is no rule's error
     if given.on_spark:
-        return _on_spark(given, names, checked, broken)
-    return _on_table(given, names, checked, broken)
+        return _on_spark(given, source, names, checked, broken)
+    return _on_table(given, names, checked, broken, done)
 
 
 # --- on tables ------------------------------------------------------------------------------------
 
 
 def _on_table(
-    given: Given, names: Mapping[int, Key], checked: Mapping[int, Options], broken: Mapping[Key, FykeError]
+    given: Given,
+    names: Mapping[int, Key],
+    checked: Mapping[int, Options],
+    broken: Mapping[Key, FykeError],
+    done: Done | None,
 ) -> RuleResults:
     results = TableResults(names, dict(broken), given.back)
     calls: dict[int, AnyCall] = {}
@@ -72,7 +84,7 @@ def _on_table(
             failed[number] = error
     threads = max((each.threads for each in checked.values()), default=1)
     ran = _ran_together(source, calls, plans, threads)
-    for number, asked in calls.items():
+    for ended, (number, asked) in enumerate(calls.items(), 1):
         try:
             if isinstance(asked, RelationalCall):
                 results.add(number, asked.run())
@@ -82,6 +94,8 @@ def _on_table(
                 results.add(number, *found)
         except FykeError as error:
             failed[number] = error
+        if done is not None:
+            done(ended, len(calls))
     results.failed.update((names[number], failed[number]) for number in sorted(failed))
     return results
 
@@ -109,8 +123,13 @@ def _ran_together(
 
 
 def _on_spark(
-    given: Given, names: Mapping[int, Key], checked: Mapping[int, Options], broken: Mapping[Key, FykeError]
+    given: Given,
+    source: Source | None,
+    names: Mapping[int, Key],
+    checked: Mapping[int, Options],
+    broken: Mapping[Key, FykeError],
 ) -> RuleResults:
+    """Return the results on DataFrames; ``source`` has those of a dict as one."""
     results = FrameResults(names, dict(broken))
     shared: dict[int, Plan] = {}
     for number, each in checked.items():
@@ -123,9 +142,10 @@ def _on_spark(
         except FykeError as error:
             results.failed[names[number]] = error
     for keys, plans in _grouped(shared).items():
+        assert source is not None  # there is a rule
         schemas = {number: builder_of(plan) for number, plan in plans.items()}
         kinds = {number: each.finish(each.schema.empty_table()).schema for number, each in schemas.items()}
-        results.add_together(given.events, plans, keys, kinds)
+        results.add_together(source.events, plans, keys, kinds)
     return results
 
 
@@ -135,10 +155,10 @@ def _shared_plan(given: Given, options: Options) -> Plan | None:
     Fyke's own functions compute what Spark's do, but a table does not know the functions that only Spark has.
     So a query that a table refuses is for Spark to judge.
     """
-    if isinstance(given.events, Mapping):
-        return None
     spelled = spell_options(given, options)
-    nothing = pa.schema(list(columns_of(given.events).items())).empty_table()
+    events = given.events
+    by_type = isinstance(events, Mapping)
+    nothing: Any = {name: _empty(each) for name, each in events.items()} if by_type else _empty(events)
     try:
         call = make_call(Given(nothing, Kind.TABLE, given.back), spelled)
         if not isinstance(call, PatternCall):
@@ -150,6 +170,11 @@ def _shared_plan(given: Given, options: Options) -> Plan | None:
     if not plan.keys or plan.looks_past_data or whole:
         return None
     return replace(plan, statistics=options.statistics)
+
+
+def _empty(frame: Any) -> pa.Table:
+    """Return a table without rows that has the columns of a DataFrame."""
+    return pa.schema(list(columns_of(frame).items())).empty_table()
 
 
 def _grouped(plans: Mapping[int, Plan]) -> dict[tuple[str, ...], dict[int, Plan]]:

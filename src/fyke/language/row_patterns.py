@@ -28,10 +28,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from fyke.errors import Place
+from fyke.html import marked_block
 from fyke.language.ast import Expression, Window
 from fyke.language.unparse import unparse_column, unparse_expression, unparse_variable, unparse_window
 
 MOST_PERMUTED = 16
+_CLAUSES = (
+    *("MATCH_RECOGNIZE", "PARTITION", "ORDER", "MEASURES", "ONE", "ALL"),
+    *("AFTER", "PATTERN", "SUBSET", "DEFINE"),
+)
 
 
 def _place() -> Place | None:
@@ -252,6 +257,9 @@ class RowPatternQuery:
         )
         lines.append("DEFINE\n    " + ",\n    ".join(conditions))
         return "MATCH_RECOGNIZE (\n  " + "\n".join(lines).replace("\n", "\n  ") + "\n)"
+
+    def _repr_html_(self) -> str:
+        return marked_block(str(self), _CLAUSES)
 
 
 def _order_item(item: OrderItem) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fyke.html import code_block
+from fyke.html import ShownText
 from fyke.language.ast import Expression, Strategy
 from fyke.language.unparse import unparse_expression, unparse_window
 from fyke.logical.normal_form import Absence, Alternative, Condition, Variable
@@ -31,7 +31,7 @@ _READS = {
 }
 
 
-class Explanation(str):
+class Explanation(ShownText):
     """What a query means and how it would be run, in words; ``fyke.draw`` makes a picture of it.
 
     ``plan`` is the plan, ``choice`` what it was chosen from, and ``ran`` a run of it, if there was one.
@@ -52,9 +52,6 @@ class Explanation(str):
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         """Become the bare text elsewhere: a plan holds functions, which may not travel."""
         return str, (str(self),)
-
-    def _repr_html_(self) -> str:
-        return code_block(str(self))
 
 
 def explain_plan(
