@@ -7,10 +7,8 @@ otherwise.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,10 +21,10 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from fyke.api import explain, flush, match
+from fyke.command.show import working
 from fyke.datasets import as_dataframe, food, rfid, stocks
 from fyke.engine.warm_up import warm_up
 from fyke.errors import FykeError
@@ -111,44 +109,6 @@ def _counted(table: pa.Table, key: Sequence[str]) -> Counter[tuple[Any, ...]]:
     return Counter(zip(*columns, strict=True))
 
 
-# --- Spark --------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def progress(console: Console, label: str, spark: SparkSession | None = None) -> Iterator[None]:
-    """Show that work goes on, and how many tasks of Spark's running stages are done."""
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        TextColumn("{task.fields[tasks]}"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task, done = bar.add_task(label, total=None, tasks=""), threading.Event()
-
-        def watch() -> None:
-            while spark is not None and not done.wait(0.2):
-                tracker = spark.sparkContext.statusTracker()
-                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-                running = [stage for stage in stages if stage is not None]
-                total = sum(stage.numTasks for stage in running)
-                ready = sum(stage.numCompletedTasks for stage in running)
-                if total:
-                    bar.update(task, total=total, completed=ready, tasks=f"{ready}/{total} tasks")
-
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            done.set()
-            watcher.join()
-
-
 # --- the show -----------------------------------------------------------------------------
 
 
@@ -161,7 +121,7 @@ def ask(console: Console, spark: SparkSession, question: Question) -> bool:
     console.print(question.story + "\n")
     console.print(escape(explain(events, question.query, **options)) + "\n", highlight=False, soft_wrap=True)
     begin = time.perf_counter()
-    with progress(console, "Spark is matching", spark):
+    with working("Spark is matching", tasks=True, out=console):
         found = match(events, question.query, **options).toArrow()
     seconds = time.perf_counter() - begin
     console.print(as_table(found))
@@ -270,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(
         f"Kernels are ready in {seconds:.1f} s. They are compiled once on a machine, and loaded later."
     )
-    with progress(console, "starting Spark and its workers"):
+    with working("starting Spark and its workers", out=console):
         spark = start_quietly("Fyke demo")
         match(as_dataframe(spark, rfid.generate(1_000).table), SHOPLIFTING, **COLUMNS).toArrow()
     right = ask(console, spark, shoplifting(chosen.rows, chosen.seed))

@@ -194,7 +194,9 @@ def test_nothing_half_written_is_left(folder: Path, capsys: Out, monkeypatch: py
     monkeypatch.setattr("fyke.command.sink.pq.write_table", interrupted)
     before = sorted(os.listdir())
     assert main(["match", "-q", "theft.fyke", "events.csv", *COLUMNS, "-o", "m.parquet"]) == 130
-    assert capsys.readouterr().err.startswith("stopped: ")
+    assert capsys.readouterr().err == (
+        "note: 'm.parquet' was not complete, and what there was of it is removed\nstopped: by Ctrl-C\n"
+    )
     assert sorted(os.listdir()) == before
     assert (folder / "m.parquet").read_text() == "of yesterday"
 
@@ -205,13 +207,11 @@ def test_a_warning_is_one_line(capsys: Out) -> None:
     assert capsys.readouterr().err.startswith("warning: No event is of type 'Exist'")
 
 
-def test_help_has_examples_and_completion_is_offered() -> None:
-    wide = {**os.environ, "COLUMNS": "200"}
-    for command, text in ((["match"], "WHERE { [user] } WITHIN 1 hour"), ([], "--install-completion")):
-        shown = [sys.executable, "-m", "fyke", *command, "--help"]
-        done = subprocess.run(shown, capture_output=True, text=True, env=wide)
-        assert done.returncode == 0
-        assert text in done.stdout
+def test_help_offers_completion() -> None:
+    shown = [sys.executable, "-m", "fyke", "--help"]
+    done = subprocess.run(shown, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"})
+    assert done.returncode == 0
+    assert "--install-completion" in done.stdout
 
 
 def test_a_clause_needs_no_time(capsys: Out) -> None:

@@ -14,7 +14,7 @@ import pytest
 from fyke.command import run_batch
 from fyke.command.main import main
 from fyke.command.map_columns import map_table
-from fyke.command.pipeline import read_pipeline
+from fyke.command.pipeline import Sink, read_pipeline
 from fyke.errors import FykeError, InputError
 from fyke.spark.mapped import Mapped
 from tests.command.test_matching import RULES, Out
@@ -252,7 +252,10 @@ def test_no_result_is_there_unless_all_are(capsys: Out, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(run_batch, "write_part", interrupted)
     assert run(WHOLE) == 130
-    assert capsys.readouterr().err.startswith("stopped: ")
+    told = capsys.readouterr().err.splitlines()
+    assert told[-1] == "stopped: by Ctrl-C"
+    removed = "was not complete, and what there was of it is removed"
+    assert sorted(told[:-1]) == [f"note: '{name}' {removed}" for name in ("alarms.csv", "guessed.parquet")]
     assert sorted(os.listdir()) == before
     assert Path("alarms.csv").read_text() == "of yesterday"
 
@@ -305,3 +308,14 @@ def test_only_spark_reads_other_formats_and_machines() -> None:
     assert run_batch.runs_on_spark(read, read.sinks, None)
     with pytest.raises(FykeError):
         read_pipeline(Path("nix.toml"))
+
+
+def test_what_gets_its_rows_at_once_is_written_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A topic and another machine keep what they got, so they get it when all files are complete."""
+    written: list[str] = []
+    monkeypatch.setattr(run_batch, "_write", lambda found, sink, stack, rows: written.append(sink.name))
+    given = [("topic", "kafka", None), ("here", "csv", "a.csv"), ("there", "csv", "s3a://b/c")]
+    sinks = tuple(Sink(name, "Q", kind, path) for name, kind, path in given)
+    Path("pipeline.toml").write_text(WHOLE)
+    run_batch._written(read_pipeline(Path("pipeline.toml")), {"Q": pa.table({})}, sinks, rows=None)
+    assert written == ["here", "topic", "there"]

@@ -111,10 +111,11 @@ def draw(
             limits=limit,
         )  # fmt: skip
         named = asked_events(events, format, source, columns)
-        taken = take(named, on_spark(named, spark), O.pairs(conf, "--conf"))
+        on = on_spark(named, spark)
+        taken = take(named, on, O.pairs(conf, "--conf"))
         keys, between = asked_part(key, first, last)
         look = {"by": by, "key": keys, "between": between, "theme": theme}
-        with pointing_at(asked.where), working("drawing"):
+        with pointing_at(asked.where), working("drawing", tasks=on):
             made = _drawn(wanted, taken, chosen, look, plan=plan, page=output.suffix.lower() in _PAGE)
     _save(made, output)
     if json:
@@ -172,9 +173,10 @@ def why_not(
     named = asked_events(events, format, source, columns)
     if output is not None:
         _check_picture(output)
-    taken = take(named, on_spark(named, spark), O.pairs(conf, "--conf"))
+    on = on_spark(named, spark)
+    taken = take(named, on, O.pairs(conf, "--conf"))
     keys, between = asked_part(key, first, last)
-    with pointing_at(asked.where), working("looking for causes"):
+    with pointing_at(asked.where), working("looking for causes", tasks=on):
         told = fyke.why_not(taken, wanted, key=keys, between=between, seconds=seconds, **chosen)
     if output is not None:
         _save(told.picture(), output)

@@ -11,14 +11,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fyke import __version__
-from fyke.call.row_texts import as_json
 from fyke.command import looking, matching, running, trying
-from fyke.command.show import error_json, error_text, plain_warnings, print_line
+from fyke.command.show import error_json, error_text, json_lines, plain_warnings, print_json, print_line
 from fyke.errors import FykeError
 from fyke.spark.local import spark_says
 
@@ -36,7 +35,8 @@ looking.add_to(app)
 trying.add_to(app)
 
 
-_INTERRUPTED, _TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+_STOPPED = {128 + signal.SIGINT: "by Ctrl-C", 128 + signal.SIGTERM: "by a termination"}
+_UsageError: Any = typer.BadParameter.__base__  # of click, or of typer itself: versions differ
 
 
 def _version(wanted: bool) -> None:
@@ -58,39 +58,47 @@ def _main(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in given
+    debug, json = "--debug" in given, "--json" in given
     given = [each for each in given if each != "--debug"]
     signal.signal(signal.SIGTERM, _terminated)
-    try:
-        with plain_warnings():
-            app(given, prog_name="fyke")
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
-        if code in (_INTERRUPTED, _TERMINATED):
-            print_line("stopped", "what was not complete has been removed", "yellow")
-        return code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: say no more
-        return 1
-    except Exception as error:
-        if debug:
-            raise
-        return _told(error, json="--json" in given)
-    return 0
+    with json_lines(json):
+        try:
+            with plain_warnings():
+                code = app(given, prog_name="fyke", standalone_mode=not json) or 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: say no more
+            return 1
+        except Exception as error:
+            if debug:
+                raise
+            return _told(error, json=json)
+        if code in _STOPPED:
+            print_line("stopped", _STOPPED[code], "yellow")
+        return int(code)
 
 
 def _told(error: Exception, *, json: bool) -> int:
     """Print an error; return the exit code."""
-    expected = error if isinstance(error, FykeError) else spark_says(error)
-    if expected is None:
-        print_line("error", f"{type(error).__name__}: {' '.join(str(error).split())}", "red")
-        print_line("note", "this is not expected; --debug shows where it comes from", "dim")
-        return 3
-    if json:
-        sys.stderr.write(as_json(error_json(expected)) + "\n")
+    if isinstance(error, _UsageError):  # without --json typer has printed it
+        told, code = str(error.format_message()), 2
+        remedy = f"{error.ctx.command_path if error.ctx else 'fyke'} --help shows what is right"
+    elif (expected := error if isinstance(error, FykeError) else spark_says(error)) is not None:
+        if json:
+            print_json(error_json(expected), errors=True)
+        else:
+            print_line("error", error_text(expected, getattr(error, "where", "")), "red")
+        return 1
     else:
-        print_line("error", error_text(expected, getattr(error, "where", "")), "red")
-    return 1
+        told, code = " ".join(str(error).split()), 3
+        remedy = "this is not expected; --debug shows where it comes from"
+    if json:
+        print_json({"error": type(error).__name__, "message": told, "remedy": remedy}, errors=True)
+    else:
+        print_line("error", f"{type(error).__name__}: {told}", "red")
+        print_line("note", remedy, "dim")
+    return code
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

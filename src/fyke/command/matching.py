@@ -22,6 +22,7 @@ from fyke.command.asked import (
     take,
 )
 from fyke.command.show import (
+    Done,
     console,
     count_of,
     error_json,
@@ -114,8 +115,8 @@ def match(
         check_sink(output, spark=on)
     begin = clock.perf_counter()
     taken = take(named, on, O.pairs(conf, "--conf"))
-    with working("matching"):
-        found, results = _found(asked, taken, chosen)
+    with working("matching", tasks=on) as done:
+        found, results = _found(asked, taken, chosen, done)
         shown, total = (
             first_rows(found, None if json else rows) if output is None else _written(found, output)
         )
@@ -146,12 +147,12 @@ def _query_or_rules(query: str | None, rules: str | None) -> Asked | fyke.Rules:
     return asked_rules(rules)
 
 
-def _found(asked: Asked | fyke.Rules, taken: Any, chosen: dict[str, Any]) -> tuple[Any, Any]:
+def _found(asked: Asked | fyke.Rules, taken: Any, chosen: dict[str, Any], done: Done) -> tuple[Any, Any]:
     """Return the rows found, and of rules also what tells them apart."""
     if isinstance(asked, Asked):
         with pointing_at(asked.where):
             return fyke.match(taken, asked.query, **chosen), None
-    results = asked.run(taken, **chosen)
+    results = asked.run(taken, done=done, **chosen)
     return results.all(), results
 
 

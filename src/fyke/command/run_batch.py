@@ -14,7 +14,7 @@ import fyke
 from fyke.command.asked import first_rows
 from fyke.command.map_columns import map_table
 from fyke.command.pipeline import RULES, TERMINAL, Pipeline, Sink
-from fyke.command.show import working
+from fyke.command.show import Done, working
 from fyke.command.sink import check_folder, complete, write_part
 from fyke.command.source import as_spark_sees, on_spark, take_frames, take_tables
 from fyke.errors import FykeError, InputError, SinkError
@@ -42,8 +42,8 @@ def run_batch(pipeline: Pipeline, *, spark: bool | None, rows: int | None) -> tu
         _check(pipeline, sink, on=on)
     with working("starting Spark" if on else "reading"):
         events = take_events(pipeline, on=on)
-    with working("matching"):
-        results, of_rules = _results(pipeline, events)
+    with working("matching", tasks=on) as done:
+        results, of_rules = _results(pipeline, events, done)
         return _written(pipeline, results, sinks, rows=rows), of_rules
 
 
@@ -114,13 +114,13 @@ def _united(tables: list[pa.Table]) -> pa.Table:
         ) from error
 
 
-def _results(pipeline: Pipeline, events: Any) -> tuple[dict[str, Any], Any]:
+def _results(pipeline: Pipeline, events: Any, done: Done) -> tuple[dict[str, Any], Any]:
     """Return the results that are wanted by name, and those of rules."""
     options = {name: value for name, value in pipeline.options.items() if name != "watermark"}
     found = run_queries(pipeline, events, options)
     if pipeline.rules is None or RULES not in pipeline.wanted:
         return found, None
-    results = pipeline.rules.run(events, **options)
+    results = pipeline.rules.run(events, done=done, **options)
     return found | {RULES: results.all()}, results
 
 
@@ -146,13 +146,17 @@ def run_queries(pipeline: Pipeline, events: Any, options: Mapping[str, Any]) -> 
 def _written(
     pipeline: Pipeline, results: Mapping[str, Any], sinks: tuple[Sink, ...], *, rows: int | None
 ) -> list[Outcome]:
-    """Write all results; only when the last is there do they get their names."""
-    outcomes = []
+    """Write all results; only when the last is there do they get their names.
+
+    What gets its rows at once, as a table of Delta or a topic of Kafka, gets them last: when all files are
+    complete, so that nothing but another such sink can fail after it.
+    """
+    outcomes = {}
     with contextlib.ExitStack() as stack:
-        for sink in sinks:
+        for sink in sorted(sinks, key=lambda each: each.for_spark):
             with about(pipeline, f"sink.{sink.name}"):
-                outcomes.append(_write(results[sink.query], sink, stack, rows=rows))
-    return outcomes
+                outcomes[sink.name] = _write(results[sink.query], sink, stack, rows=rows)
+    return [outcomes[sink.name] for sink in sinks]
 
 
 def _write(found: Any, sink: Sink, stack: contextlib.ExitStack, *, rows: int | None) -> Outcome:

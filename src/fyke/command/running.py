@@ -48,7 +48,7 @@ path = "logins/*.csv"
 time = "ts"
 
 \\[query.Guess]
-text = "PATTERN Login{4,} l\\[] WHERE {{ \\[user] AND l\\[i].ok = 0 } WITHIN 5 minutes"
+text = "PATTERN Login{4,} l\\[] WHERE { \\[user] AND l\\[i].ok = 0 } WITHIN 5 minutes"
 
 \\[sink.Guess]
 path = "guesses.parquet" """

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextvars import ContextVar
 from datetime import date, datetime
 from typing import Any, TextIO
 
 import pyarrow as pa
 from rich import box
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from fyke.call.row_texts import as_json
 from fyke.errors import FykeError, QueryError
 from fyke.logical.returns import START
+from fyke.spark.local import running_tasks
+
+Done = Callable[[int, int], None]  # takes how many of how many are done
 
 MATCH_ID = "match_id"
 _LONGEST_CELL = 48
+_BLINK = 0.2  # seconds
 _AS_OPTIONS = {"tie_breaker='column'": "--tie-breaker COLUMN"}  # what warnings say to those who write Python
+_JSON_LINES: ContextVar[bool] = ContextVar("json_lines", default=False)
 _WIDE = 200  # columns, where there is no terminal to ask
 
 
@@ -33,10 +40,11 @@ def console(*, errors: bool = False) -> Console:
     return Console(file=stream, highlight=False, soft_wrap=False, width=width, no_color=not stream.isatty())
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, *, errors: bool = False) -> None:
     """Print one JSON document on a line."""
-    sys.stdout.write(as_json(value) + "\n")
-    sys.stdout.flush()
+    stream = sys.stderr if errors else sys.stdout
+    stream.write(as_json(value) + "\n")
+    stream.flush()
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -123,8 +131,21 @@ def error_json(error: FykeError) -> dict[str, Any]:
     return told | {"where": where.rstrip(": ")} if where else told
 
 
+@contextlib.contextmanager
+def json_lines(wanted: bool) -> Iterator[None]:
+    """Let all that :func:`print_line` prints be JSON, if that is wanted."""
+    before = _JSON_LINES.set(wanted)
+    try:
+        yield
+    finally:
+        _JSON_LINES.reset(before)
+
+
 def print_line(kind: str, text: str, colour: str) -> None:
-    """Print an error or a warning to standard error."""
+    """Print an error, a warning or a note to standard error; as JSON it is one object, ``{kind: text}``."""
+    if _JSON_LINES.get():
+        print_json({kind: text}, errors=True)
+        return
     out = console(errors=True)
     out.print(Text(f"{kind}: ", style=f"bold {colour}") + Text(text), soft_wrap=True)
 
@@ -159,10 +180,38 @@ def plain_warnings() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def working(label: str) -> Iterator[None]:
-    """Show on a terminal that work goes on, and for how long."""
-    out = console(errors=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
-        bar.add_task(label, total=None)
+def working(label: str, *, tasks: bool = False, out: Console | None = None) -> Iterator[Done]:
+    """Show on a terminal that work goes on and for how long, and lend what is told how much is done.
+
+    With ``tasks`` nobody need tell: Spark is asked how many tasks of its running stages have ended.
+    """
+    shown = out or console(errors=True)
+    said, counted = TextColumn("{task.description}"), TextColumn("{task.fields[done]}")
+    columns = (SpinnerColumn(), said, BarColumn(bar_width=30), counted, TimeElapsedColumn())
+    with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as bar:
+        number = bar.add_task(label, total=None, done="")
+
+        def tell(done: int, total: int) -> None:
+            if total:
+                unit = "tasks" if tasks else "rules"
+                bar.update(number, total=total, completed=done, done=f"{done:,}/{total:,} {unit}")
+
+        with _asking_spark(tell) if tasks and shown.is_terminal else contextlib.nullcontext():
+            yield tell
+
+
+@contextlib.contextmanager
+def _asking_spark(tell: Done) -> Iterator[None]:
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.wait(_BLINK):
+            tell(*running_tasks())
+
+    asker = threading.Thread(target=ask, daemon=True)
+    asker.start()
+    try:
         yield
+    finally:
+        over.set()
+        asker.join()

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from fyke.call.files import first_line, format_of
 from fyke.call.row_texts import as_json
+from fyke.command.show import print_line
 from fyke.errors import SinkError
 from fyke.spark.sinks import write_rows
 
@@ -61,7 +62,7 @@ def check_folder(path: Path, *, replace: bool = False) -> None:
 def complete(path: Path) -> Iterator[Path]:
     """Lend a name to write to; when all is written, what is there gets the right name, and else it goes.
 
-    What had that name before stays until then.
+    What had that name before stays until then.  Who is stopped while it is written is told so.
 
     Raises
     ------
@@ -77,6 +78,9 @@ def complete(path: Path) -> Iterator[Path]:
         os.replace(part, path)
     except OSError as error:
         raise SinkError(f"{str(path)!r} cannot be written: {error.strerror or first_line(error)}") from error
+    except (KeyboardInterrupt, SystemExit):
+        print_line("note", f"{str(path)!r} was not complete, and what there was of it is removed", "dim")
+        raise
     finally:
         if old.exists() and not path.exists():
             os.replace(old, path)

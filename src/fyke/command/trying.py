@@ -17,8 +17,8 @@ import fyke
 from fyke import demo as demonstration
 from fyke.command import options as O
 from fyke.command.measure import QUESTIONS, Measured, measure
-from fyke.command.show import console, print_json, print_line, working
-from fyke.errors import InputError
+from fyke.command.show import console, print_json, working
+from fyke.errors import FykeError, InputError
 
 ROWS = Annotated[int, typer.Option("--rows", min=1_000, metavar="N", help="Events in the first stream.")]
 SEED = Annotated[int, typer.Option("--seed", metavar="N", help="Of the random generators.")]
@@ -88,8 +88,7 @@ def bench(
     else:
         _print(results)
     if not all(each.same for each in results):
-        print_line("error", "Fyke and the loop have found different matches", "red")
-        raise typer.Exit(1)
+        raise FykeError("Fyke and the loop have found different matches")
 
 
 def _print(results: list[Measured]) -> None:

@@ -7,10 +7,13 @@ import os
 import re
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -18,10 +21,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from fyke.errors import FykeError, SparkError
+from fyke.spark.session import is_connect
 
 _NO_JAVA = "JAVA_GATEWAY_EXITED"
 _NO_SOURCE = ("DATA_SOURCE_NOT_FOUND", "KAFKA_DATA_SOURCE_NOT_ENABLED")
 _CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] ")
+_ENDING = 10.0  # seconds
 _STRICT = {"csv": {"header": "true", "mode": "FAILFAST"}, "json": {"mode": "FAILFAST"}}
 
 
@@ -174,6 +179,29 @@ def _loaded(
     follower = spark.readStream.format(kind).options(**options)
     follower = follower if fields is None else follower.schema(fields)
     return follower.load(paths[0]) if paths else follower.load()
+
+
+def cancel_jobs(spark: SparkSession) -> None:
+    """Cancel all that a session runs, and wait for its tasks, which end a moment later; for some seconds."""
+    if is_connect(spark):
+        spark.interruptAll()
+        return
+    context = spark.sparkContext
+    context.cancelAllJobs()
+    tracker: Any = context._jsc.sc().statusTracker()  # Python's own does not tell of tasks
+    until = time.monotonic() + _ENDING
+    while any(each.numRunningTasks() for each in tracker.getExecutorInfos()) and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def running_tasks() -> tuple[int, int]:
+    """Return how many tasks of running stages have ended, and how many there are; of a server nothing."""
+    context = SparkContext._active_spark_context
+    if context is None:
+        return 0, 0
+    tracker = context.statusTracker()
+    stages = [stage for each in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(each))]
+    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
 
 
 def counting_rows(frame: DataFrame) -> tuple[DataFrame, Callable[[], int]]:

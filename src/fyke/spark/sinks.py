@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from fyke.spark.local import no_connector
+from fyke.spark.local import cancel_jobs, no_connector
 
 _NESTED = ("struct", "array", "map")
 
@@ -37,7 +37,7 @@ def in_format(frame: DataFrame, kind: str) -> DataFrame:
 def write_rows(
     frame: DataFrame, kind: str, path: str | None, options: Mapping[str, str], *, mode: str = "errorifexists"
 ) -> None:
-    """Write a batch.
+    """Write a batch.  Whoever stops it gets control back when no task writes any more.
 
     Raises
     ------
@@ -47,6 +47,9 @@ def write_rows(
     writer = in_format(frame, kind).write.format(kind).options(**_usual(kind), **options)
     try:
         (writer if kind == "kafka" else writer.mode(mode)).save(path)
+    except (KeyboardInterrupt, SystemExit):
+        cancel_jobs(frame.sparkSession)
+        raise
     except (PySparkException, Py4JJavaError) as error:
         raise no_connector(error, kind) or error from None
 
