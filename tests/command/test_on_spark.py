@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,21 @@ from fyke.spark.local import read_frame
 from tests.command.test_matching import COLUMNS, EVENTS, QUERY
 
 pytestmark = pytest.mark.spark
+
+PIPELINE = f"""
+[source.shop]
+path = "events.csv"
+
+[events]
+time = "ts"
+type = "kind"
+
+[query.theft]
+text = '''{QUERY}'''
+
+[sink.theft]
+path = "thefts.parquet"
+"""
 
 
 def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -58,6 +74,24 @@ def test_without_java_there_is_one_line(folder: Path) -> None:
     assert done.stderr.startswith("error: Spark did not start: it needs Java 17 or newer"), done.stderr
     assert done.stderr.count("\n") == 1
     assert run(folder, "match", "-q", "theft.fyke", "events.csv", *COLUMNS, JAVA_HOME=nothing).returncode == 0
+
+
+def test_without_java_a_pipeline_says_so_in_one_line(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Neither JAVA_HOME nor PATH leads to Java; what starts Spark finds only a shell."""
+    tools = tmp_path_factory.mktemp("tools")
+    for name in ("bash", "dirname", "env"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    (folder / "pipeline.toml").write_text(PIPELINE)
+    before = sorted(os.listdir(folder))
+    done = run(folder, "run", "pipeline.toml", "--spark", JAVA_HOME="", PATH=str(tools))
+    assert done.returncode == 1
+    where = "error: pipeline.toml: [source.shop]: "
+    assert done.stderr.startswith(f"{where}Spark did not start: it needs Java 17 or newer"), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(os.listdir(folder)) == before
+    assert run(folder, "run", "pipeline.toml", JAVA_HOME="", PATH=str(tools)).returncode == 0
 
 
 @pytest.mark.long  # starts Spark in a process of its own

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
@@ -61,6 +62,25 @@ def test_rules_share_one_scan_and_one_shuffle(spark: SparkSession) -> None:
     plan = found.all()._jdf.queryExecution().executedPlan().toString()
     assert plan.count("Exchange hashpartitioning") == 1, plan
     assert plan.count("Scan ") == 1, plan
+
+
+def test_events_by_type_share_them_too(spark: SparkSession, tmp_path: Path) -> None:
+    """The rows of all types are shuffled together, and the file of a type that no rule names is not read."""
+    types = sorted(set(EVENTS.column("kind").to_pylist()))
+    tables = {name: EVENTS.filter(pc.field("kind") == name).drop_columns("kind") for name in types}
+    for name, table in tables.items():
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    frames = {name: spark.read.parquet(str(tmp_path / f"{name}.parquet")) for name in types}
+    texts = {name: SHARED[name] for name in ("pairs", "absent", "groups")}
+    found = fyke.rules(texts).run(frames, time=OPTIONS["time"])
+    plan = found.all()._jdf.queryExecution().executedPlan().toString()
+    assert plan.count("Exchange hashpartitioning") == 1, plan
+    assert types == ["A", "B", "C", "D"]
+    assert plan.count("Scan parquet") == 3, plan
+    for name, text in texts.items():
+        expected = fyke.match(tables, text, time=OPTIONS["time"])
+        assert expected.num_rows > 0
+        assert rows(found.of(name).toArrow().cast(expected.schema)) == rows(expected), name
 
 
 def test_long_partitions_and_many(monkeypatch: pytest.MonkeyPatch) -> None:
