@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -12,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import fyke
-from fyke.errors import InputError, OptionError, UnknownAttributeError
+from fyke.errors import InputError, OptionError, QueryTooLargeError, UnknownAttributeError
 
 pytestmark = pytest.mark.spark
 
@@ -84,6 +86,59 @@ def test_errors_are_those_of_fyke(views: SparkSession) -> None:
     assert isinstance(caught.value, PySparkException)
     with pytest.raises(OptionError, match="fyke_match takes no argument 'tim'"):
         views.sql(call(QUERY, ", tim => 'ts'")).schema  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "written, params",
+    [
+        ("map('least', 2.0D)", {"least": 2.0}),
+        ("named_struct('least', 2, 'kind', 'Cart')", {"least": 2, "kind": "Cart"}),
+    ],
+)
+def test_parameters_and_limits_are_maps_or_structs(
+    written: str, params: dict[str, object], views: SparkSession
+) -> None:
+    query = QUERY.replace("> 2", "> :least")
+    if "kind" in params:
+        query = query.replace(" }", " AND a.kind = :kind }")
+    given = f", params => {written}, limits => map('matches', 1000)"
+    spelled = query.replace("'", "''")
+    found = views.sql(call(spelled, given)).toArrow()
+    expected = fyke.match(EVENTS, query, time="ts", type="kind", params=params)
+    assert expected.num_rows > 0
+    assert rows(found) == rows(expected)
+    with pytest.raises(QueryTooLargeError, match="the limit is 10"):
+        views.sql(call(spelled, given.replace("'matches', 1000", "'query_characters', 10"))).schema  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "given, text",
+    [
+        ("limits => map('match', 5)", "there is no limit 'match'. Did you mean 'matches'?"),
+        ("limits => 5", "limits of fyke_match is a map, found 5"),
+        ("limits => map('runs', 0.5D)", "limit 'runs' must be a whole number above zero"),
+        ("params => 'least'", "params"),
+    ],
+)
+def test_wrong_parameters_and_limits_are_refused(given: str, text: str, views: SparkSession) -> None:
+    with pytest.raises(OptionError, match=re.escape(text)):
+        views.sql(call(QUERY, f", {given}")).schema  # noqa: B018
+
+
+def test_pyspark_logs_no_page_about_them(views: SparkSession) -> None:
+    logged: list[str] = []
+    logger, kept = logging.getLogger("SQLQueryContextLogger"), logging.Handler()
+    kept.emit = lambda record: logged.append(record.getMessage())  # type: ignore[method-assign]
+    logger.addHandler(kept)
+    try:
+        with pytest.raises(OptionError, match="takes no argument"):
+            views.sql(call(QUERY, ", tim => 'ts'"))
+        assert logged == []
+        with pytest.raises(PySparkException):
+            views.sql("SELECT nothing FROM events")
+        assert len(logged) == 1  # what is not Fyke's is still logged
+    finally:
+        logger.removeHandler(kept)
 
 
 def test_a_program_over_views(views: SparkSession) -> None:

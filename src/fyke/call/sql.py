@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -13,13 +15,13 @@ from fyke.call.make_call import make_call
 from fyke.call.options import check_options
 from fyke.call.program import Program, named_streams
 from fyke.call.statement import run_statement, stated
-from fyke.errors import InputError, OptionError, listed, near_misses
+from fyke.errors import InputError, OptionError, listed, near_misses, shown
 from fyke.language.query import Query
 from fyke.language.text import is_clause, parse_program
 from fyke.limits import Limits
 from fyke.spark.sql_function import make_view, register_function, table_of_view
 
-_TAKEN = ("query", "time", "end", "type", "tie_breaker", "output", "engine", "time_unit")
+_TAKEN = ("query", "time", "end", "type", "tie_breaker", "output", "engine", "time_unit", "params", "limits")
 _TYPE_NAMES = ("type", "kind", "event_type", "event")
 
 
@@ -42,10 +44,11 @@ def register(spark: Any) -> None:
     [Row(visitor='ann')]
 
     Its arguments are those of :func:`match` by name: ``query``, and ``time``, ``type``, ``tie_breaker``,
-    ``output``, ``engine`` and ``time_unit`` where they are needed; ``end`` for events that last.  Without
-    ``time`` the events have one column of timestamps or dates.  Without ``type`` it is a column named type,
-    kind, event_type or event.  Each partition of the table is matched by itself.  The columns are known when
-    Spark analyses the statement, and what is wrong with the query is told then.
+    ``output``, ``engine`` and ``time_unit`` where they are needed; ``end`` for events that last; ``params``
+    and ``limits`` as a map, or as a struct where the values are of several types.  Without ``time`` the
+    events have one column of timestamps or dates.  Without ``type`` it is a column named type, kind,
+    event_type or event.  Each partition of the table is matched by itself.  The columns are known when Spark
+    analyses the statement, and what is wrong with the query is told then.
 
     Raises
     ------
@@ -75,6 +78,8 @@ def match_partition(events: pa.Table, arguments: Mapping[str, Any]) -> pa.Table:
         raise OptionError("fyke_match needs a query", remedy="Write query => 'PATTERN SEQ(A a, B b) ...'.")
     time = given.pop("time", None) or _time_column(events.schema)
     end = given.pop("end", None)
+    if "limits" in given:
+        given["limits"] = _limits(given["limits"])
     options = check_options(
         given.pop("query"), time=(time, end) if end else time, **_typed(given, events.schema)
     )
@@ -83,6 +88,27 @@ def match_partition(events: pa.Table, arguments: Mapping[str, Any]) -> pa.Table:
         warnings.simplefilter("ignore", UserWarning)
         result: pa.Table = make_call(take_events(events), options).run()
     return result
+
+
+def _limits(given: Any) -> Limits:
+    """Return the limits of a map from names to numbers, of which SQL makes one type of number."""
+    if not isinstance(given, Mapping):
+        raise OptionError(
+            f"limits of fyke_match is a map, found {shown(given)}",
+            remedy="Write limits => map('matches', 1000).",
+        )
+    known = [each.name for each in fields(Limits)]
+    for name in given:
+        if name not in known:
+            raise OptionError(f"there is no limit {name!r}.{near_misses(name, known)}")
+    return Limits(**{name: _number(value) for name, value in given.items()})
+
+
+def _number(value: Any) -> Any:
+    """Return a number of SQL as an integer, if it is one, and else as a float."""
+    if not isinstance(value, (float, Decimal)):
+        return value
+    return int(value) if float(value).is_integer() else float(value)
 
 
 def _time_column(schema: pa.Schema) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, UserDefinedTableFunction
@@ -79,7 +79,7 @@ def _handler(analyse: Analyse, run: Run) -> type:
 
         def eval(self, events: pa.RecordBatch, **named: pa.Array) -> Iterator[pa.Table]:
             with carrying():
-                self.arguments = self.arguments or {name: each[0].as_py() for name, each in named.items()}
+                self.arguments = self.arguments or {name: _value(each) for name, each in named.items()}
                 self.batches.append(events)
                 task = TaskContext.get()
                 if events.num_rows and not self.apart and task is not None and task.partitionId() > 0:
@@ -101,7 +101,14 @@ def _constants(named: Mapping[str, AnalyzeArgument]) -> dict[str, Any]:
     for name, argument in named.items():
         if not argument.isConstantExpression:
             raise OptionError(f"{name} of fyke_match is a constant, as in {name} => '...'", remedy=_EXAMPLE)
-    return {name: argument.value for name, argument in named.items()}
+    values = {name: argument.value for name, argument in named.items()}
+    return {name: value.asDict() if isinstance(value, Row) else value for name, value in values.items()}
+
+
+def _value(argument: pa.Array) -> Any:
+    """Return the value of a constant argument on a worker, as :func:`_constants` has it at analysis."""
+    value = argument[0].as_py()
+    return dict(value) if pa.types.is_map(argument.type) and value is not None else value
 
 
 def table_of_view(spark: SparkSession, name: str) -> Any | None:

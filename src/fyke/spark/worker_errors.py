@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import logging
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.errors import PySparkException, UnknownException
 from pyspark.errors.exceptions import captured
+from pyspark.logger import PySparkLogger
 
 from fyke import errors
 from fyke.errors import FykeError, LimitError, Place, QueryError
@@ -29,6 +31,7 @@ _OPEN, _CLOSE = "fyke-error<", ">"
 _CARRIED = re.compile(rf"{_OPEN}([A-Za-z0-9+/=]+){_CLOSE}")
 _TOLD = re.compile(r"fyke\.errors\.(\w+): (.*?)(?=\n\s*\n|\n\s*at [\w.$/]+\(|\Z)", re.DOTALL)
 _STATE = re.compile(r" SQLSTATE: \w+(; line \d+ pos \d+)?\s*\Z")  # what Spark adds to a text
+_LOGGER = "SQLQueryContextLogger"  # pyspark writes a page about each statement that fails
 _CONVERT, _MARK = "convert_exception", "_fyke_brings_errors_back"
 # What Spark logs on this machine for a task that fails, before the driver raises what it says.  For an error
 # that is not Fyke's, a warning with all of its text is left.
@@ -94,10 +97,18 @@ def _kind(name: str) -> type[FykeError]:
 
 def bring_errors_back() -> None:
     """Let pyspark raise errors of Fyke that workers have raised, as they are; once is enough."""
+    logger = PySparkLogger.getLogger(_LOGGER)
+    if _not_of_fyke not in logger.filters:
+        logger.addFilter(_not_of_fyke)
     for module in (captured, sys.modules.get(_CONNECT)):
         convert = getattr(module, _CONVERT, None)
         if convert is not None and not hasattr(convert, _MARK):
             setattr(module, _CONVERT, _bringing_back(convert))
+
+
+def _not_of_fyke(record: logging.LogRecord) -> bool:
+    """Say whether pyspark is to log a failed statement: Fyke's own errors are raised, and that is enough."""
+    return "fyke.errors." not in str(record.msg)
 
 
 def _bringing_back(convert: Callable[..., PySparkException]) -> Callable[..., PySparkException]:
