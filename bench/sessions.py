@@ -13,12 +13,17 @@ from pyspark.sql import SparkSession
 from bench.report import CannotRun
 
 
-@contextmanager
-def session(cores: int, **settings: str) -> Iterator[SparkSession]:
-    """Start Spark on some cores of this machine, with as many shuffle partitions, and stop it in the end."""
+def need_java() -> None:
+    """Raise unless Spark will find Java."""
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java", path=str(Path(home) / "bin") if home else None) is None:
         raise CannotRun("Spark needs Java, and there is none by JAVA_HOME or PATH")
+
+
+@contextmanager
+def session(cores: int, **settings: str) -> Iterator[SparkSession]:
+    """Start Spark on some cores of this machine, with as many shuffle partitions, and stop it in the end."""
+    need_java()
     builder = SparkSession.builder.master(f"local[{cores}]").appName("bench")
     chosen = {
         "spark.sql.shuffle.partitions": str(cores),
