@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 import fyke
@@ -31,13 +35,17 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
     "keyed, compressed": (KEYED, {"output": "compressed"}),
     "strict contiguity": (PATTERNS["contiguity"].replace("partition", "strict"), {}),
     "events": (PATTERNS["any"].replace("WITHIN 8", "WITHIN 8 EVENTS"), {}),
+    "one hot key": (KEYED, {}),
 }
 
 
 def counts(spark: SparkSession, name: str) -> dict[str, int]:
     """Return the counts of one query, on two partitions of input and four of the shuffle."""
-    query, options = QUERIES[name]
-    frame = _frame(spark, TABLE)
+    with _input(spark, name) as frame:
+        return _counts(frame, *QUERIES[name])
+
+
+def _counts(frame: DataFrame, query: str, options: dict[str, Any]) -> dict[str, int]:
     metrics = fyke.Metrics()
     found = fyke.match(frame, query, metrics=metrics, **{"engine": "automaton", **options, **OPTIONS})
     found.collect()
@@ -52,6 +60,17 @@ def counts(spark: SparkSession, name: str) -> dict[str, int]:
         int(told["matches"]),
     )
     return dict(zip(NAMES, values, strict=True))
+
+
+@contextmanager
+def _input(spark: SparkSession, name: str) -> Iterator[DataFrame]:
+    """Return the events of a query; where one key is hot, a file, of which a sample finds that key."""
+    if name != "one hot key":
+        yield _frame(spark, TABLE)
+        return
+    with TemporaryDirectory() as folder:
+        pq.write_table(events(12_000, hot=0.8), f"{folder}/events.parquet")
+        yield spark.read.parquet(folder)
 
 
 def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:

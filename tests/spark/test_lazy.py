@@ -84,6 +84,23 @@ def test_types_reach_the_files_beside_other_conditions(stored: DataFrame) -> Non
     assert "Or(EqualTo(kind,A),EqualTo(kind,B))" in pushed
 
 
+@pytest.mark.parametrize("roles, all_of_them", [(24, True), (25, False)])
+def test_of_many_roles_only_the_types_reach_the_files(
+    stored: DataFrame, roles: int, all_of_them: bool
+) -> None:
+    """The JVM does not compile a condition on each of so many; above the scan rows are filtered by all."""
+    several = [f"{'AB'[k % 2]} v{k}" for k in range(roles)]
+    own = " AND ".join(f"v{k}.x > {k}" for k in range(roles))
+    query = f"PATTERN OR({', '.join(several)}) WHERE {{ {own} }} WITHIN 1 hour"
+    pushed, _ = _scan(fyke.match(stored, query, **OPTIONS))
+    assert ("EqualTo(kind,A)" in pushed) is all_of_them
+    assert ("GreaterThan(x,4)" in pushed) is all_of_them
+    assert ("In(kind, [A,B])" in pushed) is not all_of_them
+    expected = on_table(STREAM, query, **OPTIONS)
+    assert expected.num_rows > 0
+    assert_same(fyke.match(stored, query, **OPTIONS).toArrow(), expected)
+
+
 @pytest.mark.parametrize(
     "query",
     [

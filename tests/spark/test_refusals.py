@@ -35,6 +35,16 @@ def frame(spark: SparkSession) -> DataFrame:
     return frame_of(spark, STREAM)
 
 
+def test_no_threads_at_all_are_refused_before_anything_is_read(frame: DataFrame) -> None:
+    for call in (fyke.match, fyke.explain):
+        with pytest.raises(OptionError) as refused:
+            call(frame, QUERY, threads=0, **OPTIONS)
+        assert str(refused.value) == (
+            "threads must be a whole number above zero, found 0\n"
+            "Leave it out to take all cores; threads=1 takes one."
+        )
+
+
 def test_rejected_rows_are_returned(frame: DataFrame) -> None:
     assert UNTIMED > 0
     assert_same(fyke.rejected(frame, time="ts").toArrow(), fyke.rejected(STREAM, time="ts"))

@@ -148,16 +148,51 @@ def test_times_far_apart(spark: SparkSession, moments: Sequence[int], window: in
     assert_same(fyke.match(frame_of(spark, table), query, **OPTIONS).toArrow(), expected)
 
 
-@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("rows", [0, 1, 2])
 def test_tiny_input(spark: SparkSession, rows: int) -> None:
     frame = frame_of(spark, events(100).slice(0, rows))
     assert fyke.match(frame, PATTERNS["any"], **OPTIONS).count() == 0
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3])
+def test_tiny_input_with_a_key(spark: SparkSession, tmp_path: Path, rows: int) -> None:
+    """A sample of so few rows finds no hot key, or nothing at all; three events of one key are a match."""
+    table = pa.table(
+        {
+            "kind": ["A", "B", "C"],
+            "k": [7, 7, 7],
+            "v": [0.1, 0.5, 0.9],
+            "n": [0, 1, 2],
+            "at": [0, 1, 2],
+        }
+    ).slice(0, rows)
+    pq.write_table(table, tmp_path / "events.parquet")
+    expected = on_table(table, KEYED, **OPTIONS)
+    assert expected.num_rows == (1 if rows == 3 else 0)
+    for frame in (spark.read.parquet(str(tmp_path)), frame_of(spark, table)):
+        assert_same(fyke.match(frame, KEYED, **OPTIONS).toArrow(), expected)
 
 
 def test_rows_that_are_computed_are_not_computed_twice(hot: DataFrame) -> None:
     assert slices._is_scan(hot.where("v > 0.5").select("k"))
     assert not slices._is_scan(hot.groupBy("k").agg(F.max("v")))
     assert not slices._is_scan(hot.join(hot.select("k").distinct(), "k"))
+
+
+@pytest.mark.parametrize(
+    "plan, is_scan",
+    [
+        ("Project [k#1]\n+- HiveTableRelation [`spark_catalog`.`default`.`events`, ...]", True),
+        ("Filter (v#2 > 0.5)\n+- RelationV2[k#1, v#2] events", True),
+        ("Union\n:- Relation [k#1] parquet\n+- LocalRelation <empty>, [k#1]", True),
+        ("Project [k#1]\n+- Generate explode(v#2), false, [k#1]\n   +- OneRowRelation", False),
+    ],
+)
+def test_tables_of_every_kind_are_read(
+    hot: DataFrame, monkeypatch: pytest.MonkeyPatch, plan: str, is_scan: bool
+) -> None:
+    monkeypatch.setattr(slices, "_optimized", lambda _: plan)
+    assert slices._is_scan(hot) is is_scan
 
 
 @pytest.mark.parametrize(

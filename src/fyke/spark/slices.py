@@ -127,7 +127,10 @@ def _optimized(rows: DataFrame) -> str:
 
 
 _KEPT = "InMemoryRelation"
-_CHEAP = ("Project", "Filter", "Relation", "LocalRelation", "LogicalRDD", "Range", "Union")
+_CHEAP = (
+    "Project", "Filter", "Union", "Relation", "LocalRelation", "HiveTableRelation", "OneRowRelation",
+    "EmptyRelation", "LogicalRDD", "Range",
+)  # fmt: skip
 
 
 def owned_rows(table: pa.Table, ends: Array, length: int) -> Array:
