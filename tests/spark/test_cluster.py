@@ -23,6 +23,7 @@ CORES = 2
 
 SCRIPT = """
     import sys
+    from collections import Counter
     from pathlib import Path
     import numpy as np, pyarrow as pa
     import fyke
@@ -48,7 +49,7 @@ SCRIPT = """
         "spark.executor.cores": "1", "spark.executor.memory": "512m", "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "4", "spark.sql.adaptive.enabled": "false",
         "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
-        "spark.executorEnv.NUMBA_CACHE_DIR": str(kernels),
+        "spark.executorEnv.NUMBA_CACHE_DIR": WORKERS,
     }
     for name, value in settings.items() if MASTER else ():
         builder = builder.config(name, value)
@@ -61,13 +62,21 @@ SCRIPT = """
 
     def look(batches):
         import os, fyke
+        from fyke.engine.kernels.jit import ENTRIES
+        own = [each.name for each in ENTRIES if each.compiled and each._kernel.stats.cache_misses]
         for batch in batches:
             where = os.environ.get("SPARK_EXECUTOR_DIRS", "")
-            yield pa.record_batch({"file": [fyke.__file__], "executor": [where]})
+            yield pa.record_batch({
+                "file": [fyke.__file__], "executor": [where], "process": [os.getpid()],
+                "own": pa.array([own], pa.list_(pa.string())),
+            })
 
-    told = frame.mapInArrow(look, "file string, executor string").collect()
+    told = frame.mapInArrow(look, "file string, executor string, process long, own array<string>").collect()
     print("files", sorted({row.file for row in told}))
     print("executors", len({row.executor for row in told}))
+    own = Counter(name for each in {(row.process, *row.own) for row in told} for name in each[1:])
+    print("compiled by workers", sum(own.values()))
+    print("compiled twice", sorted(name for name in own if own[name] > 1))
     after = {path: path.stat().st_mtime_ns for path in kernels.rglob("*.kernel")}
     print("compiled anew", sorted(path.name for path in after if after[path] != compiled.get(path)))
     spark.stop()
@@ -146,11 +155,15 @@ def free_port() -> int:
         return int(each.getsockname()[1])
 
 
-def run(folder: Path, *, master: str = "", remote: str = "") -> dict[str, str]:
-    """Run the script as a driver, and return the lines that it prints by their first words."""
+def run(folder: Path, *, master: str = "", remote: str = "", workers: str = "kernels") -> dict[str, str]:
+    """Run the script as a driver, and return the lines that it prints by their first words.
+
+    ``workers`` names the folder of compiled kernels that workers use; by default it is that of the driver.
+    """
     kernels = folder / "kernels"
     kernels.mkdir()
     head = f"MASTER, REMOTE, KERNELS = {master!r}, {remote!r}, {str(kernels)!r}\n"
+    head += f"WORKERS = {str(folder / workers)!r}\n"
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "NUMBA_CACHE_DIR": str(kernels)}
     environment |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
@@ -158,7 +171,13 @@ def run(folder: Path, *, master: str = "", remote: str = "") -> dict[str, str]:
         env=environment, capture_output=True, text=True, timeout=580, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-5_000:]
-    return dict(re.findall(r"^(files|executors|compiled anew) (.*)$", done.stdout, re.MULTILINE))
+    return dict(
+        re.findall(
+            r"^(files|executors|compiled anew|compiled by workers|compiled twice) (.*)$",
+            done.stdout,
+            re.MULTILINE,
+        )
+    )
 
 
 def test_a_standalone_cluster_gets_package_and_kernels(master: str, tmp_path: Path) -> None:
@@ -166,6 +185,16 @@ def test_a_standalone_cluster_gets_package_and_kernels(master: str, tmp_path: Pa
     assert "fyke.zip" in told["files"]
     assert told["executors"] == "2"
     assert told["compiled anew"] == "[]"
+    assert told["compiled by workers"] == "0"
+
+
+def test_workers_that_find_no_kernels_compile_each_of_them_once(master: str, tmp_path: Path) -> None:
+    """Both executors want the same kernels at the same time: one compiles, and the other waits for it."""
+    told = run(tmp_path, master=master, workers="empty")
+    assert told["executors"] == "2"
+    assert int(told["compiled by workers"]) > 0
+    assert told["compiled twice"] == "[]"
+    assert list((tmp_path / "empty").rglob("*.kernel"))
 
 
 def test_spark_connect_to_a_cluster(master: str, tmp_path: Path) -> None:
