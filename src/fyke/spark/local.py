@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 import pyarrow as pa
@@ -82,7 +85,9 @@ def start_quietly(name: str, settings: Mapping[str, str] | None = None) -> Spark
     """
     with tempfile.TemporaryFile() as log, _standard_error_to(log.fileno()):
         try:
-            return start_spark(name, settings)
+            spark = start_spark(name, settings)
+            _end_on_interrupts()
+            return spark
         except (PySparkException, OSError, ValueError) as error:
             no_java = isinstance(error, PySparkException) and error.getCondition() == _NO_JAVA
             if no_java or isinstance(error, FileNotFoundError):
@@ -94,6 +99,20 @@ def start_quietly(name: str, settings: Mapping[str, str] | None = None) -> Spark
                     remedy="Install an OpenJDK 17, or set JAVA_HOME to the folder that holds its bin/java.",
                 ) from error
             raise SparkError(f"Spark did not start: {str(error).strip().splitlines()[0]}") from error
+
+
+def _end_on_interrupts() -> None:
+    """Let Ctrl-C end this program with its exit code, as a termination does.
+
+    What pyspark does instead calls the JVM on the connection on which the interrupted call still waits, and
+    fails; and of a KeyboardInterrupt py4j logs a page.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, end)
 
 
 @contextlib.contextmanager
@@ -183,14 +202,20 @@ def _loaded(
 
 def cancel_jobs(spark: SparkSession) -> None:
     """Cancel all that a session runs, and wait for its tasks, which end a moment later; for some seconds."""
+    # Each thread has a connection to the JVM, and that of this thread still waits for what was interrupted.
+    canceller = threading.Thread(target=_cancel_and_wait, args=(spark,), daemon=True)
+    canceller.start()
+    canceller.join(_ENDING)
+
+
+def _cancel_and_wait(spark: SparkSession) -> None:
     if is_connect(spark):
         spark.interruptAll()
         return
     context = spark.sparkContext
     context.cancelAllJobs()
     tracker: Any = context._jsc.sc().statusTracker()  # Python's own does not tell of tasks
-    until = time.monotonic() + _ENDING
-    while any(each.numRunningTasks() for each in tracker.getExecutorInfos()) and time.monotonic() < until:
+    while any(each.numRunningTasks() for each in tracker.getExecutorInfos()):
         time.sleep(0.05)
 
 
