@@ -27,6 +27,8 @@ MODULES = (
     "testing",
 )  # have pages of their own, or are no concern of users
 _DRAWING = re.compile(r'<img alt="([^"]*)" src="([^"]+/)?pictures/([\w-]+\.svg)"[^>]*>')
+_CELL = re.compile(r"<t[dh][ >].*?</t[dh]>", re.DOTALL)
+_CODE = re.compile(r"(?<=<code>)[^<]*(?=</code>)")
 _ROLE = re.compile(r":(?:class|func|meth|mod|data|attr|exc):<code>~?([^<]+)</code>")
 
 
@@ -67,11 +69,16 @@ def public_names() -> dict[str, str]:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Put drawings into the page, and take the roles of Sphinx out of docstrings."""
+    """Put drawings into the page, take the roles of Sphinx out of docstrings, let names in tables break."""
 
     def drawn(found: re.Match[str]) -> str:
         drawing = (ROOT / "docs" / "pictures" / found[3]).read_text(encoding="utf-8")
         return f'<span class="drawing" role="img" aria-label="{found[1]}">{drawing}</span>'
 
-    html = re.sub(r"(<code>tests/[\w/.]+::)", r"\1<wbr>", html)  # where the name of a test may be broken
-    return _ROLE.sub(r"<code>\1</code>", _DRAWING.sub(drawn, html))
+    html = _ROLE.sub(r"<code>\1</code>", _DRAWING.sub(drawn, html))
+    return _CELL.sub(lambda cell: _CODE.sub(_breakable, cell[0]), html)
+
+
+def _breakable(code: re.Match[str]) -> str:
+    """Say where a name may be broken: after ``::``, and on a narrow screen after ``_`` and ``/`` as well."""
+    return re.sub(r"([_/])", r'\1<wbr class="narrow">', code[0].replace("::", "::<wbr>"))
