@@ -21,14 +21,28 @@ HOME = Path(pyspark.__file__).parent
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 CORES = 2
 
-SCRIPT = """
-    import sys
+HEAD = """
+    import os
     from collections import Counter
     from pathlib import Path
-    import numpy as np, pyarrow as pa
+    import numpy as np, pyarrow as pa, pyarrow.parquet as pq
     import fyke
     from pyspark.sql import SparkSession
 
+    def session():
+        builder = SparkSession.builder.master(MASTER) if MASTER else SparkSession.builder.remote(REMOTE)
+        settings = {
+            "spark.executor.cores": "1", "spark.executor.memory": "512m", "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "4", "spark.sql.adaptive.enabled": "false",
+            "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
+            "spark.executorEnv.NUMBA_CACHE_DIR": WORKERS,
+        }
+        for name, value in settings.items() if MASTER else ():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
+"""
+
+BATCH = """
     kernels = Path(KERNELS)
     random = np.random.default_rng(1)
     events = pa.table({
@@ -44,16 +58,7 @@ SCRIPT = """
     compiled = {path: path.stat().st_mtime_ns for path in kernels.rglob("*.kernel")}
     assert compiled, "nothing was compiled here"
 
-    builder = SparkSession.builder.master(MASTER) if MASTER else SparkSession.builder.remote(REMOTE)
-    settings = {
-        "spark.executor.cores": "1", "spark.executor.memory": "512m", "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "4", "spark.sql.adaptive.enabled": "false",
-        "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
-        "spark.executorEnv.NUMBA_CACHE_DIR": WORKERS,
-    }
-    for name, value in settings.items() if MASTER else ():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    spark = session()
     frame = spark.createDataFrame(events).repartition(4)
     for query, wanted in zip(queries, expected):
         found = fyke.match(frame, query, **options)
@@ -79,6 +84,38 @@ SCRIPT = """
     print("compiled twice", sorted(name for name in own if own[name] > 1))
     after = {path: path.stat().st_mtime_ns for path in kernels.rglob("*.kernel")}
     print("compiled anew", sorted(path.name for path in after if after[path] != compiled.get(path)))
+    spark.stop()
+"""
+
+STREAM = """
+    root = Path(KERNELS).parent
+    (root / "in").mkdir()
+    random = np.random.default_rng(1)
+    events = pa.table({
+        "kind": pa.array(np.array(list("ABCD"))[random.integers(0, 4, 6000)]),
+        "k": random.integers(0, 40, 6000),
+        "ts": pa.array(10**15 + np.arange(6000) * 10**6, pa.timestamp("us", "UTC")),
+    })
+    for number in range(6):  # two files a micro-batch, each in any order
+        part = events.slice(number * 1000, 1000).take(random.permutation(1000))
+        pq.write_table(part, root / "in" / f"{number}.parquet")
+        os.utime(root / "in" / f"{number}.parquet", (1000 + number,) * 2)
+    query = "PATTERN SEQ(A a, B+ b[], ~C c) WHERE greedy_skip_till_next_match { [k] } WITHIN 10 minutes"
+    options = {"time": "ts", "type": "kind"}
+    wanted = sorted(fyke.match(events, query, **options)["match_id"].to_pylist())
+
+    spark = session()
+    reader = spark.readStream.schema("kind string, k bigint, ts timestamp").option("maxFilesPerTrigger", 2)
+    stream = reader.parquet(str(root / "in"))
+    found = fyke.match(stream, query, **options, watermark="20 minutes")
+    writer = found.writeStream.format("parquet").option("path", str(root / "out"))
+    running = writer.option("checkpointLocation", str(root / "checkpoint")).trigger(availableNow=True).start()
+    running.awaitTermination()
+    written = [row.match_id for row in spark.read.parquet(str(root / "out")).select("match_id").collect()]
+    rest = fyke.flush(stream, query, **options, watermark="20 minutes", checkpoint=str(root / "checkpoint"))
+    rest = [row.match_id for row in rest.select("match_id").collect()]
+    assert sorted(written + rest) == wanted and len(written) > 100, (len(written), len(rest), len(wanted))
+    print("micro-batches", len({row["batchId"] for row in running.recentProgress if row["numInputRows"]}))
     spark.stop()
 """
 
@@ -155,8 +192,10 @@ def free_port() -> int:
         return int(each.getsockname()[1])
 
 
-def run(folder: Path, *, master: str = "", remote: str = "", workers: str = "kernels") -> dict[str, str]:
-    """Run the script as a driver, and return the lines that it prints by their first words.
+def run(
+    folder: Path, script: str = BATCH, *, master: str = "", remote: str = "", workers: str = "kernels"
+) -> dict[str, str]:
+    """Run a script as a driver, and return the lines that it prints by their first words.
 
     ``workers`` names the folder of compiled kernels that workers use; by default it is that of the driver.
     """
@@ -167,13 +206,13 @@ def run(folder: Path, *, master: str = "", remote: str = "", workers: str = "ker
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "NUMBA_CACHE_DIR": str(kernels)}
     environment |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", head + textwrap.dedent(SCRIPT)],
+        [sys.executable, "-W", "ignore", "-c", head + textwrap.dedent(HEAD) + textwrap.dedent(script)],
         env=environment, capture_output=True, text=True, timeout=580, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-5_000:]
     return dict(
         re.findall(
-            r"^(files|executors|compiled anew|compiled by workers|compiled twice) (.*)$",
+            r"^(files|executors|compiled anew|compiled by workers|compiled twice|micro-batches) (.*)$",
             done.stdout,
             re.MULTILINE,
         )
@@ -195,6 +234,10 @@ def test_workers_that_find_no_kernels_compile_each_of_them_once(master: str, tmp
     assert int(told["compiled by workers"]) > 0
     assert told["compiled twice"] == "[]"
     assert list((tmp_path / "empty").rglob("*.kernel"))
+
+
+def test_a_stream_on_a_cluster_keeps_its_state_wherever_its_tasks_run(master: str, tmp_path: Path) -> None:
+    assert run(tmp_path, STREAM, master=master)["micro-batches"] == "3"
 
 
 def test_spark_connect_to_a_cluster(master: str, tmp_path: Path) -> None:
