@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -59,6 +60,15 @@ def row_case(seed: int) -> RowCase:
     maker = _Maker(random.Random(seed))
     clause = maker.clause()
     return RowCase(seed, maker.table(), clause)
+
+
+def windowed(clause: str, draw: random.Random) -> str:
+    """Return a clause whose attempts expire, and that does not tell all rows anyway."""
+    clause = clause.replace("WITH UNMATCHED ROWS", "OMIT EMPTY MATCHES")
+    if "WITHIN" in clause:
+        return clause
+    kind = "" if re.search(r"ORDER BY i", clause) else " minutes"
+    return re.sub(r"(?m)^( *PATTERN .*)$", rf"\1 WITHIN {draw.choice((1, 2, 4, 8))}{kind}", clause)
 
 
 class _Maker:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 
 import pyarrow as pa
 import pytest
@@ -11,24 +10,15 @@ import pytest
 import fyke
 from fyke import reference
 from fyke.errors import SkipError
-from tests.random.row_clauses import row_case
+from tests.random.row_clauses import row_case, windowed
 from tests.row_patterns.row_streams import RowStream, StoredRowStream, as_sorted, bits_of, for_streams
-
-
-def windowed(clause: str, table: pa.Table, draw: random.Random) -> str:
-    """Return a clause whose attempts expire, and that does not tell all rows anyway."""
-    clause = clause.replace("WITH UNMATCHED ROWS", "OMIT EMPTY MATCHES")
-    if "WITHIN" in clause:
-        return clause
-    kind = "" if re.search(r"ORDER BY i", clause) else " minutes"
-    return re.sub(r"(?m)^( *PATTERN .*)$", rf"\1 WITHIN {draw.choice((1, 2, 4, 8))}{kind}", clause)
 
 
 def run(seeds: range) -> None:
     expired = matched = before_the_end = 0
     for seed in seeds:
         case, draw = row_case(seed), random.Random(seed)
-        clause = windowed(case.clause, case.table, draw)
+        clause = windowed(case.clause, draw)
         if draw.random() < 0.5:
             clause = for_streams(clause, case.table, draw)
         told = f"case {seed}\n{clause}"

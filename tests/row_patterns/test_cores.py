@@ -1,7 +1,8 @@
-"""Long tables on several threads: the same rows in one order, limits and errors of later stretches, order."""
+"""Long tables on several threads: how they are cut, the same rows in one order, limits and errors, order."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ import pytest
 
 import fyke
 from fyke.engine.row_patterns import run, stretches
+from fyke.engine.row_patterns.order import OrderedRows
 from fyke.engine.threads import Team
 from fyke.errors import LimitError, SkipError
+from fyke.plan.row_patterns.cut import Cut
+from fyke.plan.row_patterns.plan import RowPlan
 
 ROWS = 6_000
 
@@ -46,9 +50,10 @@ def clause(
     skip: str = "PAST LAST ROW",
     within: str = "",
 ) -> str:
+    after = f"AFTER MATCH SKIP {skip}" if skip else ""
     return (
         "MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES MATCH_NUMBER() AS m, count(*) AS n, "
-        f"FIRST(t) AS f, LAST(t) AS l, LAST(b.x) AS bx {rows} AFTER MATCH SKIP {skip} "
+        f"FIRST(t) AS f, LAST(t) AS l, LAST(b.x) AS bx {rows} {after} "
         f"PATTERN ({pattern}) {within} DEFINE {define})"
     )
 
@@ -64,15 +69,45 @@ CLAUSES = {
     "window": clause("a b+", UP, within="WITHIN 90"),
     "window, history": clause("a b+", "b AS x >= a.x", within="WITHIN 90"),
     "rows": clause("a b{1,6}", "b AS sum(x) < 20"),
+    "barriers": clause("a b+", "b AS x > FIRST(x) AND s <> 'd'"),
+    "barriers, neighbours": clause("^ b | a b+ c?", "b AS x >= PREV(x) AND x >= a.x, c AS NEXT(s, 2) = 'a'"),
+    "barriers, unmatched": clause(
+        "a b (b+ | $)", "b AS x > 2 AND count(*) < x", rows="ALL ROWS PER MATCH WITH UNMATCHED ROWS"
+    ),
+    "barriers, to last": clause("a b+ a?", "b AS s = 'b' AND sum(x) < 30, a AS s < 'c'", skip="TO LAST b"),
+    "barriers, all ways": clause("a b+", "b AS x > 4 AND x >= a.x", rows="ALL MATCHES", skip=""),
+    "barriers, linear": clause(
+        f"({' | '.join(f'c{k}' for k in range(9))}) b+",
+        f"{UP}, {', '.join(f'c{k} AS x = {k}' for k in range(9))}",
+    ),
     "whole": clause("a b+", "b AS x > FIRST(x)"),
 }
-CUTS = {"nodes": "cut anywhere", "window": "overlap by the window", "rows": "by 7 rows", "whole": "not cut"}
+CUTS = {
+    "nodes": "cut anywhere",
+    "window": "overlap by the window",
+    "rows": "by 7 rows",
+    "barriers": "cut at rows that cannot be",
+    "whole": "not cut",
+}
 
 
-@pytest.mark.usefixtures("short_stretches")
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch, short_stretches: None) -> list[stretches.Stretch]:
+    """Return a list to which the stretches of every call are added."""
+    seen: list[stretches.Stretch] = []
+
+    def cut_rows(plan: RowPlan, how: Cut, ordered: OrderedRows) -> list[stretches.Stretch]:
+        made = stretches.cut_rows(plan, how, ordered)
+        seen.extend(made)
+        return made
+
+    monkeypatch.setattr(run, "cut_rows", cut_rows)
+    return seen
+
+
 @pytest.mark.parametrize("name", CLAUSES)
 def test_any_number_of_threads_gives_the_rows_of_the_whole(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, cut: list[stretches.Stretch], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, text = ticks(), CLAUSES[name]
     assert CUTS[name.partition(",")[0]] in fyke.explain(table, text)
@@ -82,6 +117,7 @@ def test_any_number_of_threads_gives_the_rows_of_the_whole(
         metrics = fyke.Metrics()
         found.append(fyke.match(table, text, threads=threads, metrics=metrics))
         counts.append({key: value for key, value in metrics.get().items() if not key.startswith("seconds")})
+    assert any(each.joins for each in cut) == (name != "whole")
     monkeypatch.setattr(stretches, "LEAST_ROWS", ROWS + 1)
     whole = fyke.match(table, text)
     assert whole.num_rows > 400
@@ -89,6 +125,61 @@ def test_any_number_of_threads_gives_the_rows_of_the_whole(
     for each in found:
         assert each.equals(whole)
     assert counts[0] == counts[1] == counts[2]
+
+
+@pytest.mark.parametrize(
+    "pattern, define, words",
+    [
+        ("a b+ c", "b AS s = 'b', c AS s <> 'a' AND x >= PREV(x)", "cut at rows that cannot be B or C"),
+        ("a b+", "b AS s < 'c' AND x <= FIRST(x)", "cut at rows that cannot be B,"),
+        ("a", "a AS s = 'a'", "cut anywhere: no attempt has a second row"),
+        ("a b+", "a AS s = 'a'", "any row may go on with one as B"),
+    ],
+)
+def test_attempts_that_expire_are_those_of_the_whole(
+    pattern: str, define: str, words: str, cut: list[stretches.Stretch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, text = ticks(), clause(pattern, define, within="WITHIN 3").replace(", LAST(b.x) AS bx", "")
+    found = [fyke.match(table, text, timeouts=True, threads=threads) for threads in (1, 3)]
+    assert words in fyke.explain(table, text, timeouts=True)
+    assert any(each.joins for each in cut) == words.startswith("cut")
+    monkeypatch.setattr(stretches, "LEAST_ROWS", ROWS + 1)
+    whole = fyke.match(table, text, timeouts=True)
+    statuses = Counter(whole["status"].to_pylist())
+    assert statuses["match"] > 100
+    assert statuses["timeout"] > 100 or pattern == "a"
+    assert all(each.equals(whole) for each in found)
+
+
+@pytest.mark.parametrize("every, pieces", [(50, 24), (400, 16), (5_000, 2), (2 * ROWS, 1)])
+def test_pieces_begin_at_the_first_barrier_behind_their_share(
+    every: int, pieces: int, cut: list[stretches.Stretch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"x": [1] * ROWS, "s": ["b" if n % every < every - 1 else "d" for n in range(ROWS)]})
+    text = "MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (a b+) DEFINE b AS x >= FIRST(x) AND s = 'b')"
+    found = fyke.match(table, text, threads=2)
+    kinds = table["s"].to_pylist()
+    assert all(kinds[each.first] == "d" for each in cut if each.joins)
+    assert len(cut) == pieces
+    monkeypatch.setattr(stretches, "LEAST_ROWS", ROWS + 1)
+    assert found.equals(fyke.match(table, text))
+
+
+@pytest.mark.parametrize(
+    "pattern, define, words",
+    [
+        ("(a{70} r)+", "a AS x > 1", "any row may be R, and the pattern has too many states"),
+        (
+            f"({' | '.join(f'c{k}' for k in range(9))}) r+ c0",
+            ", ".join(f"c{k} AS x = {k}" for k in range(9)),
+            "any row may be R, and the pattern has more than 8 conditions",
+        ),
+        ("a b+", "b AS x > FIRST(x)", "add WITHIN, or to B a condition on its row alone"),
+    ],
+)
+def test_why_a_long_partition_is_not_cut(pattern: str, define: str, words: str) -> None:
+    text = f"MATCH_RECOGNIZE (ORDER BY t PATTERN ({pattern}) DEFINE {define})"
+    assert words in fyke.explain(ticks(), text)
 
 
 @pytest.mark.usefixtures("short_stretches")

@@ -106,9 +106,15 @@ class Finder:
     def _search(self, stretch: Stretch) -> _Searched:
         columns = RowColumns(self.ordered.part(stretch.begin, stretch.end))
         with _moved(stretch.begin):
-            make = telling_search if self.plan.analysed.timeouts else search_of
-            search = make(self.plan, columns, self._meter(stretch))
+            search = self._search_of(stretch, columns)
         return self._searched(stretch, search, stretch.begin)
+
+    def _search_of(self, stretch: Stretch, columns: RowColumns) -> RowSearch:
+        meter = self._meter(stretch)
+        if not self.plan.analysed.timeouts:
+            return search_of(self.plan, columns, meter)
+        first, last = stretch.first - stretch.begin, stretch.last - stretch.begin
+        return telling_search(self.plan, columns, meter, first, last)
 
     def _searched(self, stretch: Stretch, search: RowSearch, offset: int) -> _Searched:
         searched = _Searched(stretch, search, offset, None)

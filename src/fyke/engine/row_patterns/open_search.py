@@ -26,9 +26,13 @@ from fyke.plan.row_patterns.streaming import Reach, looks_ahead, reach_of
 _LATEST = 2**63 - 1
 
 
-def telling_search(plan: RowPlan, columns: RowColumns, meter: Meter) -> OpenSearch:
-    """Return the search of a plan over whole partitions that tells attempts that expire, too."""
-    done = np.zeros(columns.rows, np.uint8)
+def telling_search(plan: RowPlan, columns: RowColumns, meter: Meter, first: int, last: int) -> OpenSearch:
+    """Return the search, from row ``first`` to before ``last``, of a plan that tells attempts that expire.
+
+    All rows that decide these attempts are there.
+    """
+    done = np.ones(columns.rows, np.uint8)
+    done[first:last] = 0
     return OpenSearch(plan, reach_of(plan), OpenRows(columns.ordered, done, None), meter)
 
 

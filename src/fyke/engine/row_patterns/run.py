@@ -75,7 +75,7 @@ def grouped_matches(plan: RowPlan, stretches: list[Stretch], found: list[RowMatc
             last = groups.pop()
             groups.append(Group(all_of([last.matches, matches]), last.first, stretch.last, last.before))
             continue
-        before = groups[-1].before + len(groups[-1].matches) if stretch.joins else 0
+        before = groups[-1].before + int(groups[-1].matches.numbered.sum()) if stretch.joins else 0
         groups.append(Group(matches, stretch.first, stretch.last, before))
     return groups
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.row_patterns.neighbours import RowColumns
 from fyke.engine.row_patterns.order import OrderedRows
 from fyke.engine.row_patterns.times import window_times
 from fyke.plan.row_patterns.cut import Cut, Overlap
@@ -16,6 +17,7 @@ LEAST_ROWS = 1 << 17  # fewer are searched as a whole
 STRETCH_ROWS = 1 << 17
 NODE_ROWS = 1 << 19  # of a stretch where a row costs a few nanoseconds
 _GREATEST = np.iinfo(np.int64).max
+BARRIER_ROWS = 1 << 12  # that are looked at for a barrier at once
 WINDOWS = 4  # a piece has at least so many times the rows that it sees behind it
 
 
@@ -73,12 +75,16 @@ def _pieces(plan: RowPlan, cut: Cut, ordered: OrderedRows, begin: int, end: int)
         return []
     size = _size(cut)
     firsts = np.linspace(begin, end, (end - begin) // size + 1).astype(np.int64)
+    if cut.overlap is Overlap.BARRIERS:
+        firsts = _at_barriers(cut, ordered, firsts)
+        if len(firsts) == 2:
+            return []
     lasts = firsts[1:]
     if cut.overlap is Overlap.WINDOW:
         ends = begin + _ends_of_windows(plan, ordered, begin, end, lasts - begin)
     else:
         ends = lasts + cut.rows
-    if cut.overlap is not Overlap.NODES and int((ends - lasts).max()) * WINDOWS > size:
+    if cut.overlap in (Overlap.WINDOW, Overlap.ROWS) and int((ends - lasts).max()) * WINDOWS > size:
         return []
     back = cut.before + 1  # so that no piece but the first begins with a start
     return [
@@ -94,3 +100,33 @@ def _ends_of_windows(plan: RowPlan, ordered: OrderedRows, begin: int, end: int, 
     times = window_times(ordered.part(begin, end).column(item.column), item)
     latest = [min(int(time) + window, int(_GREATEST)) for time in times[lasts - 1]]
     return np.searchsorted(times, np.array(latest, np.int64), "right")
+
+
+def _at_barriers(cut: Cut, ordered: OrderedRows, targets: Array) -> Array:
+    """Return the first barrier from each of some rows of a partition on; the first and the last one stay."""
+    inner = targets[1:-1].tolist()
+    found = [
+        _first_barrier(cut, ordered, int(targets[0]), first, until, int(targets[-1]))
+        for first, until in zip(inner, targets[2:].tolist(), strict=True)
+    ]
+    return np.array([targets[0], *(row for row in found if row is not None), targets[-1]], np.int64)
+
+
+def _first_barrier(
+    cut: Cut, ordered: OrderedRows, begin: int, first: int, until: int, end: int
+) -> int | None:
+    """Return the first row from ``first`` to in front of ``until`` that no attempt from before can take.
+
+    ``begin`` and ``end`` are those of its partition.
+    """
+    for row in range(first, until, BARRIER_ROWS):
+        last = min(row + BARRIER_ROWS, until)
+        back = max(begin, row - cut.before)
+        columns = RowColumns(ordered.part(back, min(end, last + cut.behind)))
+        holds = np.zeros(columns.rows, bool)
+        for condition in cut.barring:
+            holds |= columns.truth(condition).astype(bool)
+        barriers = np.flatnonzero(~holds[row - back : last - back])
+        if len(barriers):
+            return row + int(barriers[0])
+    return None

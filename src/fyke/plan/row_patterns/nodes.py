@@ -18,7 +18,7 @@ from fyke.plan.row_patterns.automaton import END, Automaton
 Array = np.ndarray[Any, Any]
 
 NO_MATCH = -2
-_MOST_BITS = 8  # of a symbol
+MOST_BITS = 8  # of a symbol
 _MOST_NODES = 1 << 8
 _MOST_ENTRIES = 1 << 14
 _MOST_STATES = 62
@@ -46,7 +46,7 @@ def node_tables(automaton: Automaton, conditions: Mapping[int, int], bits: int) 
     ``conditions`` has the bit of the symbol for the labels that have a condition.
     """
     states = len(automaton.labels)
-    if bits > _MOST_BITS or states > _MOST_STATES:
+    if bits > MOST_BITS or states > _MOST_STATES:
         return None
     holds = _holding(automaton, conditions, bits)
     before = _before(automaton)
