@@ -11,7 +11,9 @@ import fyke
 from fyke import errors
 from fyke.errors import QueryError
 from fyke.language.row_patterns import RowPatternQuery
+from fyke.limits import Limits
 from fyke.logical.row_patterns.analyse import analyse_row_pattern
+from fyke.plan.row_patterns.plan import make_row_plan
 
 COLUMNS = {
     "g": pa.string(),
@@ -34,7 +36,7 @@ CASES = [
 def analyse(text: str) -> None:
     query = fyke.parse(text)
     assert isinstance(query, RowPatternQuery)
-    analyse_row_pattern(query, COLUMNS)
+    make_row_plan(analyse_row_pattern(query, COLUMNS), Limits())
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.split("\n")[-2][:60] for case in CASES])

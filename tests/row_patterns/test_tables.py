@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -153,6 +154,29 @@ def test_rows_of_matches_beyond_the_limit_name_partition_and_pattern() -> None:
     assert "in the partition k = 'many' by the rows of the matches of (A+)" in str(caught.value)
     with pytest.raises(LimitError, match="steps"):
         fyke.match(table, clause, limits=fyke.Limits(steps=100_000))
+
+
+@pytest.mark.parametrize(
+    "pattern, parts",
+    [
+        ("(A | B)* C", ["(A | B)*"]),
+        ("A A B+ C", ["A", "B+"]),
+        ("A PERMUTE(B, A+) C", ["A", "PERMUTE(B, A+)"]),
+        ("A+ B* C | A{3,} C", ["A", "B*"]),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"timeouts": True}])
+def test_the_limit_of_a_search_names_the_part_it_was_in(
+    pattern: str, parts: list[str], options: dict[str, Any]
+) -> None:
+    clause = f"""MATCH_RECOGNIZE (PARTITION BY k ORDER BY i PATTERN ({pattern}) WITHIN 5000
+        DEFINE A AS x >= FIRST(x), B AS x >= FIRST(x) AND count(*) > 1, C AS x < FIRST(x) AND i > 0)"""
+    table = pa.table({"k": [7] * 300, "i": range(300), "x": [1] * 300})
+    with pytest.raises(LimitError) as caught:
+        fyke.match(table, clause, limits=fyke.Limits(steps=5_000), **options)
+    said, part = caught.value.message.split(", at ")
+    assert said == f"limit 'steps' of 5,000 was exceeded in the partition k = 7 by the search of ({pattern})"
+    assert part in parts
 
 
 def test_explain_tells_what_is_decided_before() -> None:

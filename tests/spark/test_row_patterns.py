@@ -335,3 +335,4 @@ def test_errors_of_workers_come_back_whole(ticks: DataFrame) -> None:
     with pytest.raises(LimitError) as caught:
         fyke.match(ticks, clause.format("ALL MATCHES"), limits=fyke.Limits(steps=10)).collect()
     assert caught.value.limit == "steps"
+    assert caught.value.message.endswith(" by the search of (A+ B), at A+")

@@ -20,11 +20,13 @@ Part = Literal["search", "matches", "counting", "absence", "rows", "graphs"]
 class LimitReached(Exception):
     """Raised by the host of a kernel, with the name of the limit, a row of the partition, and what did it.
 
-    ``value`` is what the limit came to, if that depends on the call.
+    ``value`` is what the limit came to, if that depends on the call.  ``variable`` is that of the pattern
+    whose row was searched then, if it is known.
     """
 
     def __init__(self, limit: str, row: int, part: Part = "search", value: int | None = None) -> None:
         self.limit, self.row, self.part, self.value = limit, row, part, value
+        self.variable: str | None = None
         super().__init__(limit, row)
 
 

@@ -250,8 +250,9 @@ class _RowPatternReader(_RowExpressionReader):
         part, (minimum, maximum), reluctant = parts
         place = self._place(meta)
         if maximum is not None and (maximum < minimum or maximum < 1):
+            written = self._text[: meta.end_pos].rpartition("{")[2].partition("}")[0]
             raise QuantifierError(
-                f"no number of rows satisfies the quantifier {rp.quantifier_text(minimum, maximum)}",
+                f"no number of rows satisfies the quantifier {{{''.join(written.split())}}}",
                 place=place,
                 remedy="Bounds are {n}, {n,}, {,m} or {n,m} with 0 <= n <= m and m above 0.",
             )

@@ -160,6 +160,7 @@ def _moved(by: int) -> Iterator[None]:
     try:
         yield
     except LimitReached as reached:
-        raise LimitReached(reached.limit, reached.row + by, reached.part, reached.value) from None
+        reached.row += by
+        raise
     except SkipsNowhere as nowhere:
         raise SkipsNowhere(nowhere.row + by, stays=nowhere.stays) from None

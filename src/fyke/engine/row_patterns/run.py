@@ -19,7 +19,15 @@ from fyke.engine.row_patterns.search import SkipsNowhere
 from fyke.engine.row_patterns.stretches import Stretch, are_many, cut_rows
 from fyke.engine.threads import Team
 from fyke.errors import FykeError, SkipError
-from fyke.language.row_patterns import Rows, unparse_row_pattern
+from fyke.language.row_patterns import (
+    Permutation,
+    Quantified,
+    RowPattern,
+    Rows,
+    Variable,
+    row_pattern_parts,
+    unparse_row_pattern,
+)
 from fyke.plan.row_patterns.cut import how_to_cut
 from fyke.plan.row_patterns.plan import RowPlan
 
@@ -118,16 +126,37 @@ def _partition(plan: RowPlan, ordered: OrderedRows, row: int) -> str:
     return describe_partition(rows, names, 0)
 
 
+def _part_with(pattern: RowPattern, variable: str) -> str:
+    """Return the innermost part with a variable that repeats or permutes, or the variable itself.
+
+    >>> from fyke.language.row_pattern_text import parse
+    >>> query = parse("MATCH_RECOGNIZE (PATTERN (A (B+ | C)* D) DEFINE A AS x > 1)")
+    >>> _part_with(query.pattern, "B"), _part_with(query.pattern, "C"), _part_with(query.pattern, "D")
+    ('B+', '(B+ | C)*', 'D')
+    """
+    named = Variable(variable)
+    parts = [part for part in row_pattern_parts(pattern) if named in row_pattern_parts(part)]
+    if sum(part == named for part in parts) > 1:
+        return variable  # in which of its places it was is not known
+    inner = [part for part in parts if isinstance(part, (Quantified, Permutation))]
+    return unparse_row_pattern(inner[-1]) if inner else variable
+
+
 def exceeded_by(plan: RowPlan, ordered: OrderedRows, reached: LimitReached) -> FykeError:
     """Return the error for a limit that a search has reached."""
     where = _partition(plan, ordered, reached.row) if ordered.segments[-1] else "the whole input"
     pattern = unparse_row_pattern(plan.analysed.pattern)
     what = "the rows of the matches" if reached.part in ("matches", "rows") else "the search"
+    at = ""
+    if reached.variable is not None and reached.variable in plan.analysed.variables:  # no end of a partition
+        at = f", at {_part_with(plan.analysed.pattern, reached.variable)}"
     remedy = "Add WITHIN or conditions"
     if not plan.analysed.partition:
         remedy += ", or PARTITION BY"
     remedy = f"{remedy}. Or raise the limit: limits=fyke.Limits({reached.limit}=...)."
-    return plan.limits.exceeded(reached.limit, f"in {where} by {what} of ({pattern})", remedy, reached.value)
+    return plan.limits.exceeded(
+        reached.limit, f"in {where} by {what} of ({pattern}){at}", remedy, reached.value
+    )
 
 
 def skips_nowhere(plan: RowPlan, ordered: OrderedRows, nowhere: SkipsNowhere) -> SkipError:

@@ -13,6 +13,7 @@ from fyke.engine.kernels.row_patterns import layout as R
 from fyke.engine.kernels.row_patterns.arena import HistoryArena, RowArena
 from fyke.engine.kernels.row_patterns.history import search_rows
 from fyke.engine.kernels.row_patterns.linear import walk_rows
+from fyke.engine.limits import LimitReached
 from fyke.engine.meter import Meter
 from fyke.engine.row_patterns.across import LABEL, REMEMBERED, AcrossProgram
 from fyke.engine.row_patterns.matches import RowMatches
@@ -65,12 +66,11 @@ class RowSearch:
         self.cursor[R.AT_ROW] = first if again else -1
         self.cursor[R.AT_FAR], self.cursor[R.AT_DEPTH] = first, -1
         arena.settings[R.SET_FROM], arena.settings[R.SET_STOP] = first, last
-        while True:
-            status = self._call(arena)
-            self.meter.check(self._row())
-            if status == L.DONE:
-                break
-            self._provide(status, arena)
+        try:
+            self._finish(arena)
+        except LimitReached as reached:
+            reached.variable = self._variable(arena)
+            raise
         count, states = int(self.cursor[R.AT_MATCHES]), int(self.cursor[R.AT_STATES])
         keeps = bool(arena.settings[R.SET_LABELS])
         return RowMatches(
@@ -82,8 +82,20 @@ class RowSearch:
             int(self.cursor[R.AT_NEXT]),
         )
 
+    def _finish(self, arena: Any) -> None:
+        while True:
+            status = self._call(arena)
+            self.meter.check(self._row())
+            if status == L.DONE:
+                break
+            self._provide(status, arena)
+
     def _call(self, arena: Any) -> int:
         return int(walk_rows(arena))
+
+    def _variable(self, arena: Any) -> str | None:
+        """Return the variable of the last row of the current way, if ways are tried one after the other."""
+        return None
 
     def _row(self) -> int:
         """Return a row of the partition that the kernel has come to."""
@@ -176,6 +188,13 @@ class HistorySearch(RowSearch):
 
     def _call(self, arena: Any) -> int:
         return int(search_rows(arena))
+
+    def _variable(self, arena: Any) -> str | None:
+        depth = int(self.cursor[R.AT_DEPTH])
+        if depth <= 0:
+            return None
+        label = self.plan.automaton.labels[int(arena.chosen[depth])]
+        return self.plan.analysed.variables[label]
 
     def _arena(self) -> HistoryArena:
         program, plan = self.program, self.plan
