@@ -20,6 +20,7 @@ def outcome(case: RowCase, *, naive: bool) -> pa.Table | str:
 
 
 def run(seeds: range) -> None:
+    """Compare both on many cases; at least half of them have matches with rows."""
     matched = 0
     for seed in seeds:
         case = row_case(seed)
@@ -27,12 +28,11 @@ def run(seeds: range) -> None:
         told = f"case {seed}\n{case.clause}"
         if isinstance(expected, str) or isinstance(found, str):
             assert found == expected, told
-            matched += 1
             continue
         assert found.schema == expected.schema, told
         assert found.to_pylist() == expected.to_pylist(), told
-        matched += any(count is not None for count in expected["m"].to_pylist())
-    assert matched >= len(seeds) / 2
+        matched += any(count > 0 for count in expected["n"].drop_null().to_pylist())
+    assert matched >= len(seeds) / 2, f"{matched} of {len(seeds)} have matches with rows"
 
 
 @pytest.mark.parametrize("block", range(3))

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 import fyke
+from fyke.engine.row_patterns.neighbours import RowColumns, true_bytes
+from fyke.engine.row_patterns.order import order_rows
+from fyke.errors import SkipError
 from fyke.language.row_patterns import RowPatternQuery
 from fyke.limits import Limits
 from fyke.logical.row_patterns.analyse import analyse_row_pattern
 from fyke.plan.row_patterns.plan import make_row_plan
 from fyke.plan.row_patterns.pushdown import TRUTH, PushedRows, push_rows
 from fyke.spark import row_patterns
+from tests.random.row_clauses import row_case
 
 CLAUSE = """
     MATCH_RECOGNIZE (
@@ -72,6 +78,64 @@ def test_batches_of_any_size(monkeypatch: pytest.MonkeyPatch, count: int, chunk:
     expected = fyke.match(table, CLAUSE)
     assert found.num_rows > 10 or count == 1
     assert found.to_pylist() == expected.to_pylist()
+
+
+def prepared(table: pa.Table, pushed: PushedRows) -> pa.Table:
+    """Return what Spark sends for any clause: rows in order, columns by position, truths as bits."""
+    analysed = pushed.plan.analysed
+    columns = RowColumns(order_rows(table, analysed.partition, analysed.order))
+    made = [columns.column(name) for name in pushed.carried]
+    made += [columns.value(each.expression).cast(each.type) for each in pushed.columns]
+    if TRUTH in pushed.sent:
+        bits = [true_bytes(columns.value(each.expression)) for each in pushed.truths]
+        truth = np.zeros(columns.rows, np.int64)
+        for number, holds in enumerate(bits):
+            truth |= holds.astype(np.int64) << number
+        made.append(pa.array(truth))
+    return pa.table(made, names=[f"c{number}" for number in range(len(made))])
+
+
+def in_batches(table: pa.Table, draw: random.Random) -> list[pa.RecordBatch]:
+    """Return the rows of a table cut at random, behind an empty batch."""
+    places = sorted(draw.randint(0, table.num_rows) for _ in range(draw.randint(0, 6)))
+    edges = [0, *places, table.num_rows]
+    batches = [pa.RecordBatch.from_pylist([], table.schema)]
+    for first, last in itertools.pairwise(edges):
+        batches += table.slice(first, last - first).combine_chunks().to_batches()
+    return batches
+
+
+def compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare random clauses on batches with those on tables; at least half have rows, or an error."""
+    told = in_partitions = 0
+    for seed in seeds:
+        case, draw = row_case(seed), random.Random(seed)
+        monkeypatch.setattr(row_patterns, "_CHUNK_ROWS", draw.choice((1, 2, 3, 5, 1 << 19)))
+        pushed = pushed_of(case.clause, case.table)
+        batches = in_batches(prepared(case.table, pushed), draw)
+        schema = pushed.plan.analysed.schema
+        try:
+            expected = fyke.match(case.table, case.clause)
+        except SkipError:
+            with pytest.raises(SkipError):
+                list(row_patterns.row_matcher(pushed)(iter(batches)))
+            told += 1
+            continue
+        found = pa.Table.from_batches(row_patterns.row_matcher(pushed)(iter(batches)), schema)
+        assert found.to_pylist() == expected.to_pylist(), f"case {seed}: {case.clause}"
+        told += expected.num_rows > 0
+        in_partitions += "PARTITION BY" in case.clause and len(case.table["g"].unique()) > 1
+    assert told >= len(seeds) / 2
+    assert in_partitions >= len(seeds) / 5
+
+
+def test_random_clauses_in_random_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    compare(range(150), monkeypatch)
+
+
+@pytest.mark.long
+def test_many_random_clauses_in_random_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    compare(range(1_000, 4_000), monkeypatch)
 
 
 def test_no_batches() -> None:
