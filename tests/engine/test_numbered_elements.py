@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -101,8 +102,7 @@ def test_a_group_at_the_end() -> None:
 
 def test_groups_that_grow_side_by_side() -> None:
     found = groups("AND(A{1,2} a[], B+ b[])", "skip_till_next_match", "a[1].t < 3 AND b[2].x > a[2].x")
-    assert found == [[0, 1], [1, 2]][: len(found)]
-    assert found
+    assert found == [[0, 1]]
 
 
 def test_in_an_absence() -> None:
@@ -162,8 +162,8 @@ def test_on_spark(spark: SparkSession) -> None:
         query = f"PATTERN SEQ(A+ a[], B b) WHERE skip_till_any_match {{ {condition} }} WITHIN 20"
         found = fyke.match(frame, query, **OPTIONS).toArrow()
         assert found.num_rows
-        if "md5" in condition:
-            query = query.replace("md5(a[2].s)", "a[2].s").replace("md5(b.s)", "b.s")
-            assert found.num_rows == fyke.match(EVENTS, query, **OPTIONS).num_rows
-        else:
-            assert_same(found, fyke.match(EVENTS, query, **OPTIONS))
+        without = re.sub(r"md5\((.*?)\)", r"\1", query)  # a function of Spark, which tables lack
+        expected = fyke.match(EVENTS, without, **OPTIONS)
+        if without != query:  # identifiers tell queries of another meaning apart
+            found, expected = (each.drop_columns("match_id") for each in (found, expected))
+        assert_same(found, expected)

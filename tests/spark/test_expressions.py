@@ -66,6 +66,18 @@ VALUES: dict[str, list[Any]] = {
     "a.d / 3": ["0.333333", "3.330000", None, "-3.316667"],
     "a.d * 1.10": ["1.100", "10.989", None, "-10.945"],
     "abs(abs(abs(a.wide)))": ["9" * 38, "1", None, "2"],
+    "CAST(a.v AS INT)": [None, None, None, 1],
+    "CAST(a.x AS INT)": [2, -3, None, None],
+    "CAST(a.small AS TINYINT)": [None, 5, None, 7],
+    "CAST(a.d AS BIGINT)": [1, 9, None, -9],
+    "CAST(a.d AS DECIMAL(3, 1))": ["1.0", "10.0", None, "-10.0"],
+    "CAST(a.d AS DECIMAL(2, 1))": ["1.0", None, None, None],
+    "CAST(a.wide AS DOUBLE)": [1e38, 1.0, None, -2.0],
+    "concat('x', CAST(a.x AS STRING))": ["x2", "x-3", None, "x1099511627776"],
+    "concat('x', CAST(a.d AS STRING))": ["x1.00", "x9.99", None, "x-9.95"],
+    "CAST(a.x > 0 AS STRING)": ["true", "false", None, "true"],
+    "CAST(a.x AS BOOLEAN)": [True, True, None, True],
+    "CAST('12' AS INT) + a.small": [12 - 2**31, 17, None, 19],
 }
 
 
@@ -156,21 +168,32 @@ def test_a_date_beyond_nanoseconds_is_still_later() -> None:
     assert found["gap"].to_pylist() == [None]
 
 
-@pytest.mark.parametrize(
-    "expression, message",
-    [
-        ("substring(a.s, 1.5)", "substring takes an integer, but 1.5 is float"),
-        ("substring(a.s, a.v)", "substring takes an integer, but a.v is float"),
-        ("round(a.v, a.x)", "round takes a number of digits from -37 to 300 that is written out, found a.x"),
-        ("round(a.v, 1000)", "found 1000"),
-        ("CAST(a.v AS STRING)", "but a.v is float"),
-        ("CAST(a.s AS TIMESTAMP)", "but a.s is string"),
-    ],
-)
-def test_refused_by_name(expression: str, message: str) -> None:
+REFUSED = [
+    ("substring(a.s, 1.5)", "substring takes an integer, but 1.5 is float"),
+    ("substring(a.s, a.v)", "substring takes an integer, but a.v is float"),
+    ("round(a.v, a.x)", "round takes a number of digits from -37 to 300 that is written out, found a.x"),
+    ("round(a.v, 1000)", "found 1000"),
+    ("CAST(a.v AS STRING)", "but a.v is float"),
+    ("CAST(a.s AS TIMESTAMP)", "but a.s is string"),
+]
+
+
+def refusal(events: Any, expression: str) -> str:
     with pytest.raises(TypeClashError) as caught:
-        fyke.match(EVENTS, f"PATTERN A a RETURN {expression} AS x", **OPTIONS)
-    assert message in str(caught.value)
+        fyke.match(events, f"PATTERN A a RETURN {expression} AS x", **OPTIONS)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("expression, message", REFUSED)
+def test_refused_by_name(expression: str, message: str) -> None:
+    assert message in refusal(EVENTS, expression)
+
+
+@pytest.mark.spark
+def test_refused_on_spark_as_on_a_table(spark: SparkSession) -> None:
+    frame = frame_of(spark, EVENTS)
+    for expression, _ in REFUSED:
+        assert refusal(frame, expression) == refusal(EVENTS, expression)
 
 
 def test_half_a_character_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,8 @@ from pyspark.sql import SparkSession
 
 import fyke
 from fyke.errors import LimitError
+from tests.engine import test_limits as on_tables
+from tests.random.blow_ups import blow_ups
 from tests.spark.tables import frame_of
 
 pytestmark = pytest.mark.spark
@@ -40,6 +43,49 @@ def test_a_limit_on_a_worker(spark: SparkSession, metrics: fyke.Metrics | None) 
     small = frame.where("t < 8")
     rows = fyke.match(small, QUERY, time="t", type="kind", engine="automaton", limits=limits).collect()
     assert sorted(rows) == [("IBM", 15), ("SUN", 15)]
+
+
+@pytest.mark.parametrize("limit, value, text", on_tables.LIMITS[1:], ids=["buffer_bytes", "matches", "steps"])
+def test_a_limit_reads_as_on_a_table(spark: SparkSession, limit: str, value: int, text: str) -> None:
+    frame = frame_of(spark, on_tables.EVENTS)
+    options = {"time": "t", "type": "kind", "engine": "automaton", "techniques": on_tables.APART}
+    query, limits = on_tables.BY_SYMBOL, fyke.Limits(**{limit: value})
+    with pytest.raises(LimitError) as caught:
+        fyke.match(frame, query, limits=limits, **options).collect()
+    assert (caught.value.limit, caught.value.value) == (limit, value)
+    assert str(caught.value) == text.format(where="the partition symbol = 'IBM'", key=on_tables.KEYS[query])
+
+
+def test_the_steps_of_robust_name_it_and_what_to_do(spark: SparkSession) -> None:
+    many = pa.table({"kind": ["A"] * 500, "t": list(range(500))})
+    query = "PATTERN AND(A+ a[], A b) WHERE robust_skip_till_next_match { sum(a[].t) < b.t - 900 }"
+    limits = fyke.Limits(steps=100_000)
+    told = []
+    for events, found in ((many, lambda rows: rows), (frame_of(spark, many), lambda rows: rows.collect())):
+        with pytest.raises(LimitError) as caught:
+            found(fyke.match(events, query, time="t", type="kind", limits=limits))
+        told.append(str(caught.value))
+    assert told[0] == told[1]
+    assert "by robust_skip_till_next_match, which goes back as long as it finds no match" in told[1]
+    assert "choose skip_till_next_match, which never goes back" in told[1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [1, 12, 19, 43])  # of many kinds, and quick; see tests/random
+def test_what_explodes_ends_soon(spark: SparkSession, number: int) -> None:
+    case = blow_ups()[number]
+    results, began = [], time.monotonic()
+    for events in (case.events(), frame_of(spark, case.events())):
+        try:
+            found = fyke.match(events, case.query, **case.options())
+            results.append(found.num_rows if isinstance(found, pa.Table) else found.count())
+        except LimitError as error:
+            results.append(error.limit)
+    assert time.monotonic() - began < 90  # both of them; a session may be starting its workers
+    assert results[0] == results[1]
+    few = case.events(6)
+    again = fyke.match(frame_of(spark, few), case.query, **case.options())
+    assert again.count() == fyke.match(few, case.query, **case.options()).num_rows
 
 
 JOINED = pa.table({"kind": ["A"] * 10 + ["B"] * 10 + ["C"] * 10, "t": list(range(30))})
