@@ -122,24 +122,29 @@ def two(left: Any, right: Any, kinds: tuple[pa.DataType, pa.DataType]) -> pa.Tab
     )
 
 
-@pytest.mark.parametrize(
-    "condition, kinds, message",
-    [
-        ("a.x / b.y > 2", (CENTS, CENTS), "a.x / b.y divides decimals of several events"),
-        ("a.x > b.y", (WIDE, pa.float64()), "a.x > b.y makes a float of a decimal of more than 18 digits"),
-        ("a.x + b.y > 0.5", (WIDE, pa.float64()), "a.x + b.y makes a float of a decimal of more than"),
-        ("floor(a.x + b.y) = 2", (CENTS, CENTS), "a.x + b.y is decimal"),
-        ("a.x * b.y > 1", (FINE, pa.int64()), "a.x * b.y has more digits than there are in 64 bits"),
-        ("sqrt(max(g[].x)) > b.y", (WIDE, CENTS), "sqrt(max(g[].x)) makes a float of a decimal of more"),
-    ],
-)
-def test_refused_by_name(condition: str, kinds: tuple[pa.DataType, pa.DataType], message: str) -> None:
+REFUSED = [
+    ("a.x / b.y > 2", (CENTS, CENTS), "a.x / b.y divides decimals of several events"),
+    ("a.x > b.y", (WIDE, pa.float64()), "a.x > b.y makes a float of a decimal of more than 18 digits"),
+    ("a.x + b.y > 0.5", (WIDE, pa.float64()), "a.x + b.y makes a float of a decimal of more than"),
+    ("floor(a.x + b.y) = 2", (CENTS, CENTS), "a.x + b.y is decimal"),
+    ("a.x * b.y > 1", (FINE, pa.int64()), "a.x * b.y has more digits than there are in 64 bits"),
+    ("sqrt(max(g[].x)) > b.y", (WIDE, CENTS), "sqrt(max(g[].x)) makes a float of a decimal of more"),
+]
+
+
+def refusal(events: Any, condition: str) -> UnsupportedQueryError:
     pattern = "SEQ(A+ g[], B b)" if "g[]" in condition else "SEQ(A a, B b)"
     with pytest.raises(UnsupportedQueryError) as caught:
-        fyke.match(two(None, None, kinds), f"PATTERN {pattern} WHERE {{ {condition} }} WITHIN 9", **OPTIONS)
-    assert message in str(caught.value)
-    assert "CAST" in caught.value.remedy
-    assert caught.value.place is not None
+        fyke.match(events, f"PATTERN {pattern} WHERE {{ {condition} }} WITHIN 9", **OPTIONS)
+    return caught.value
+
+
+@pytest.mark.parametrize("condition, kinds, message", REFUSED)
+def test_refused_by_name(condition: str, kinds: tuple[pa.DataType, pa.DataType], message: str) -> None:
+    error = refusal(two(None, None, kinds), condition)
+    assert message in str(error)
+    assert "CAST" in error.remedy
+    assert error.place is not None
 
 
 def test_values_too_large_to_be_exact_are_refused_by_name() -> None:
@@ -189,10 +194,20 @@ def test_on_spark_alike(spark: SparkSession) -> None:
             "t": [t for _, _, t in rows],
             "x": pa.array([Decimal(x) for _, x, _ in rows], CENTS),
             "w": pa.array([Decimal(x) + Decimal(LAST_DIGIT[0]) for _, x, _ in rows], WIDE),
+            "last": pa.array([Decimal(LAST_DIGIT[t % 2]) for _, _, t in rows], WIDE),
+            "fine": pa.array([Decimal(x) for _, x, _ in rows], FINE),
+            "n": [10**9] * len(rows),
         }
     )
     frame = frame_of(spark, events)
-    for condition in ("a.x * 3 = b.x", "b.x % a.x = 0", "a.w + 0.2 = b.w", "a.w < b.w"):
+    for condition, expected in (
+        ("a.x * 3 = b.x", [(2, 3)]),
+        ("b.x % a.x = 0", [(2, 3)]),
+        ("a.w + 0.2 = b.w", [(2, 3)]),
+        ("a.w < b.w", [(2, 3), (2, 4)]),
+        ("a.last != b.last", [(0, 1), (0, 3), (2, 3)]),
+        ("a.fine + b.n > 1000000001", [(0, 1), (0, 3), (0, 4)]),
+    ):
         query = f"PATTERN SEQ(A a, B b) WHERE skip_till_any_match {{ {condition} }} RETURN a.t AS s, b.t AS e"
         tables = [
             fyke.match(events, query, **OPTIONS),
@@ -200,5 +215,15 @@ def test_on_spark_alike(spark: SparkSession) -> None:
             reference.match(events, query, **OPTIONS),
         ]
         found = [sorted(zip(each["s"].to_pylist(), each["e"].to_pylist(), strict=True)) for each in tables]
-        assert found[0], condition
-        assert found[0] == found[1] == found[2], condition
+        assert found == [expected] * 3, condition
+
+
+@pytest.mark.spark
+def test_refused_on_spark_by_name(spark: SparkSession) -> None:
+    """Conditions when the call is made, values when their rows are read."""
+    for condition, kinds, message in REFUSED:
+        assert message in str(refusal(frame_of(spark, two(None, None, kinds)), condition))
+    query = "PATTERN SEQ(A a, B b) WHERE { a.x + b.y > 0 } WITHIN 9"
+    large = frame_of(spark, two(Decimal(1), 10**11, (FINE, pa.int64())))
+    with pytest.raises(InputError, match=r"a\.x \+ b\.y would need more than 64 bits"):
+        fyke.match(large, query, **OPTIONS).collect()

@@ -25,6 +25,7 @@ from fyke.call.timeouts import with_status, with_timeouts
 from fyke.call.warn_user import warn_of_idle_tasks, warn_of_nothing, warn_of_ties, warn_of_types
 from fyke.engine.counters import Counters
 from fyke.engine.cut import cut_table
+from fyke.engine.engine import Engine
 from fyke.engine.measure.clock import Clock
 from fyke.engine.measure.observe_run import RunObserver
 from fyke.engine.measure.sample import measure_table
@@ -88,6 +89,7 @@ class PatternCall:
         plan, metrics = self.plan(), self.options.metrics
         if not self.source.on_spark:
             return self._match_table(plan)
+        Engine(plan)  # a condition that cannot be compiled is refused here, and not by the first task
         if self.streams:
             warn_of_idle_tasks(self.source.events)
             return match_stream(self.source.events, plan, self.options.watermark)
