@@ -24,6 +24,15 @@ MISTAKES = {
 }
 
 
+PAIR = "PATTERN SEQ(A a, B b) WHERE { [user] } WITHIN 5"
+IN_TRIPLES = {
+    "tie": PAIR,
+    "null_key": PAIR,
+    "strategy": PAIR.replace("WHERE", "WHERE strict_contiguity"),
+    "order": "PATTERN SEQ(B b, A a) WHERE { [user] } WITHIN 5",
+}
+
+
 def events(rows: int) -> pa.Table:
     """Return events of five types and two thousand users, of one type every time about as many."""
     random = np.random.default_rng(1)
@@ -37,12 +46,25 @@ def events(rows: int) -> pa.Table:
     )
 
 
-def _asked(given: Any, cause: str, rounds: int) -> Spread:
+def triples(rows: int, cause: str) -> pa.Table:
+    """Return an A, an X and a B of each user, which only one mistake keeps from being a pair of A and B."""
+    number = np.arange(rows)
+    user, place = np.divmod(number, 3)
+    return pa.table(
+        {
+            "kind": np.array(list("AXB"))[place],
+            "user": pa.array(user, mask=(place == 2) & (cause == "null_key")),
+            "at": 10 * user + (0 if cause == "tie" else place),
+        }
+    )
+
+
+def _asked(given: Any, cause: str, query: str, rounds: int) -> Spread:
     """Return the seconds of an answer, by the wall clock; without end if it names another cause."""
     taken = []
     for _ in range(rounds):
         begin = time.perf_counter()
-        found = fyke.why_not(given, MISTAKES[cause], seconds=ALLOWED, **OPTIONS)
+        found = fyke.why_not(given, query, seconds=ALLOWED, **OPTIONS)
         taken.append(time.perf_counter() - begin if found.cause == cause else math.inf)
     return Spread(taken)
 
@@ -53,13 +75,22 @@ def main(*, quick: bool = False) -> bool:
     few, table = events(2_000), events(rows)
     for query in MISTAKES.values():
         fyke.why_not(few, query, **OPTIONS)  # compiles
+    for cause, query in IN_TRIPLES.items():
+        fyke.why_not(triples(2_000, cause), query, **OPTIONS)
     note = f"{rows:,} events"
-    lines = [Line(f"a table: {cause}", _asked(table, cause, rounds), BAR, "s", note) for cause in MISTAKES]
+    lines = [
+        Line(f"a table: {cause}", _asked(table, cause, query, rounds), BAR, "s", note)
+        for cause, query in MISTAKES.items()
+    ]
+    lines += [
+        Line(f"a table: {cause}", _asked(triples(rows, cause), cause, query, rounds), BAR, "s", note)
+        for cause, query in IN_TRIPLES.items()
+    ]
     with session(2) as spark:
         frame = as_dataframe(spark, table).cache()
         frame.count()
         lines += [
-            Line(f"a DataFrame: {cause}", _asked(frame, cause, rounds), BAR, "s", note)
-            for cause in ("condition", "missing_type")
+            Line(f"a DataFrame: {cause}", _asked(frame, cause, MISTAKES[cause], rounds), BAR, "s", note)
+            for cause in ("condition", "missing_type", "absence")
         ]
     return show("why-not", lines)
