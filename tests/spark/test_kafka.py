@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fyke
+from tests.command.test_pipeline import LOGINS
 from tests.docs.blocks import ROOT
 from tests.spark.kafka_broker import BROKER, CONNECTOR, MavenError, fetch, running_broker
 from tests.spark.kafka_job import OPTIONS, QUERY
@@ -66,6 +67,82 @@ def test_events_of_a_topic_become_matches_in_another(
         told = rows[row["match_id"]]
         assert told["k"] == row["k"]
         assert len(told["b"]) == len(row["b"])
+
+
+SEND = """
+[run]
+conf = {{ "spark.jars" = "{jars}" }}
+
+[source.Login]
+path = "logins.csv"
+map = {{ ts = "when", user = "account" }}
+
+[events]
+time = "ts"
+
+[query.Attempt]
+text = "PATTERN Login l RETURN l.user AS account, l.result AS result"
+
+[sink.Attempt]
+format = "kafka"
+options = {{ "kafka.bootstrap.servers" = "{address}", topic = "attempts" }}
+
+[sink.file]
+query = "Attempt"
+path = "attempts.parquet"
+"""
+FOLLOW = """
+[run]
+stream = true
+checkpoint = "state"
+conf = {{ "spark.jars" = "{jars}", "spark.sql.shuffle.partitions" = 2 }}
+
+[source.Attempt]
+format = "kafka"
+options = {{ "kafka.bootstrap.servers" = "{address}", subscribe = "attempts", startingOffsets = "earliest" }}
+columns = "start timestamp, account string, result string"
+map = {{ ts = "start", user = "account" }}
+
+[events]
+time = "ts"
+watermark = "5 minutes"
+
+[query.Guessed]
+text = '''
+PATTERN SEQ(Attempt{{3,}} f[], Attempt s)
+WHERE greedy_skip_till_next_match {{ [user] AND f[i].result = 'fail' AND s.result = 'ok' }}
+WITHIN 10 minutes
+RETURN f.len AS tries
+'''
+
+[sink.Guessed]
+format = "kafka"
+options = {{ "kafka.bootstrap.servers" = "{address}", topic = "guessed" }}
+"""
+
+
+def test_the_command_line_reads_and_writes_topics(
+    broker: str, jars: tuple[list[Path], list[Path]], tmp_path: Path
+) -> None:
+    """A batch to a topic, a stream from it to another one, and a batch of that."""
+    connector = ",".join(map(str, jars[1]))
+    (tmp_path / "logins.csv").write_text(LOGINS)
+    (tmp_path / "send.toml").write_text(SEND.format(jars=connector, address=broker))
+    (tmp_path / "follow.toml").write_text(FOLLOW.format(jars=connector, address=broker))
+    command = [sys.executable, "-m", "fyke"]
+    said = ran([*command, "run", str(tmp_path / "send.toml")])
+    attempts = LOGINS.count("\n") - 1
+    assert f"Attempt: {attempts} matches written to kafka" in said
+    assert pq.read_table(tmp_path / "attempts.parquet").num_rows == attempts
+    said = ran([*command, "run", str(tmp_path / "follow.toml"), "--once"])
+    assert f"{attempts} events, 1 match" in said
+    query = "PATTERN ANY g RETURN g.user AS user, g.tries AS tries"
+    read = ["--format", "kafka", "--columns", "start timestamp, user string, tries long"]
+    read += ["--source", "subscribe=guessed", "--source", f"kafka.bootstrap.servers={broker}"]
+    read += ["--conf", f"spark.jars={connector}"]
+    told = json.loads(ran([*command, "match", "-q", query, "--time", "start", *read, "--json"]))
+    assert (told["matches"], told["spark"]) == (1, True)
+    assert (told["rows"][0]["user"], told["rows"][0]["tries"]) == ("ann", 3)
 
 
 @pytest.mark.parametrize("name", ["card_fraud", "logins", "shoplifting"])

@@ -169,8 +169,21 @@ def _write(found: Any, sink: Sink, stack: contextlib.ExitStack, *, rows: int | N
     if isinstance(found, pa.Table):
         write_part(found, Path(str(path)), sink.format)
         return Outcome(sink.query, found.num_rows, str(sink), columns)
+    if sink.format == "kafka":
+        return Outcome(sink.query, _sent(found, sink), str(sink), columns)
     counting, counted = counting_rows(found)
     mode = "errorifexists" if sink.mode is None or local else sink.mode
     seen = None if path is None else as_spark_sees(path)
     write_rows(counting, sink.format, seen, sink.options, mode=mode)
     return Outcome(sink.query, counted(), str(sink), columns)
+
+
+def _sent(found: Any, sink: Sink) -> int:
+    """Write rows to a topic; return how many.  Spark never tells what was observed of such a write."""
+    kept = found.cache()
+    try:
+        count = int(kept.count())
+        write_rows(kept, sink.format, None, sink.options)
+    finally:
+        kept.unpersist()
+    return count
