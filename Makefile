@@ -53,9 +53,9 @@ bench: setup ## run all benchmarks and write bench/report; with QUICK=1 on less 
 
 DOCS := NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs
 
-docs: setup ## build the documentation into build/site, where index.html opens without a server
+docs: setup ## build the documentation into build/site; its pages open without a server, but search needs one
 	$(DOCS) build --quiet
-	@echo "Open build/site/index.html"
+	@echo "Open build/site/index.html, or run make docs-serve: a browser searches only what a server shows it."
 
 docs-serve: setup ## show the documentation at localhost:8000 and follow changes
 	$(DOCS) serve --watch src
