@@ -173,7 +173,7 @@ def two_phase(form: str, variables: int, events: pa.Table) -> Line:
 def phases(what: str, query: str, events: pa.Table) -> Line:
     """Compare the time of a query without and with all phases."""
     best = in_turn(
-        2,
+        3,
         {name: Variant(events, query, "t", "kind", each, limits=LIMITS) for name, each in PHASES.items()},
     )
     plain, full = best["plain"], best["fpc"]
@@ -283,7 +283,7 @@ def main(*, quick: bool = False) -> bool:
     counted, pruned = permutations(5 if quick else 6), both_phases((1, 4, 7) if quick else range(1, 11))
     apart = split_sets(2 if quick else 1)
     wider = over_windows((100, 400) if quick else (100, 200, 400))
-    longer = over_sizes((10_000, 100_000) if quick else (10_000, 100_000, 1_000_000))
+    longer = over_sizes((100_000, 300_000) if quick else (100_000, 300_000, 1_000_000))
     noisy = [line for shape in robust_shapes.shapes() for line in robust(shape, times)]
     trends = over_variables((3, 6, 9) if quick else range(3, 13), times)
     plots = [
