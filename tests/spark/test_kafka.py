@@ -132,7 +132,7 @@ def test_the_command_line_reads_and_writes_topics(
     command = [sys.executable, "-m", "fyke"]
     said = ran([*command, "run", str(tmp_path / "send.toml")])
     attempts = LOGINS.count("\n") - 1
-    assert f"Attempt: {attempts} matches written to kafka" in said
+    assert f"Attempt: {attempts} matches written to attempts\n" in said  # the topic
     assert pq.read_table(tmp_path / "attempts.parquet").num_rows == attempts
     said = ran([*command, "run", str(tmp_path / "follow.toml"), "--once"])
     assert f"{attempts} events, 1 match" in said
