@@ -16,10 +16,12 @@ CASES = load_row_cases()
 
 
 def test_there_are_enough_examples_of_each_system() -> None:
-    sources = Counter(case.source.partition(",")[0] for case in CASES)
-    assert sources.keys() == {"Oracle", "Trino", "Snowflake", "Flink"}
-    assert sum(sources.values()) >= 60
-    assert min(sources.values()) >= 4
+    """Sixty of the cases are from documentation; the others are from a system's own tests."""
+    systems = Counter(case.source.partition(",")[0] for case in CASES)
+    documented = Counter(case.source.partition(",")[0] for case in CASES if "/src/test/" not in case.source)
+    assert systems.keys() == documented.keys() == {"Oracle", "Trino", "Snowflake", "Flink"}
+    assert min(systems.values()) >= 4
+    assert documented.total() >= 60, documented
 
 
 @pytest.mark.parametrize("match", [reference.match, fyke.match], ids=["reference", "engine"])
