@@ -9,9 +9,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+import fyke.command.main as main_module
+from fyke.command.main import main
 from tests.command.test_matching import EVENTS
 from tests.command.test_pipeline import LOGINS, TRANSFERS, WHOLE
 from tests.command.test_pipeline import QUERY as ROBBED_QUERY
@@ -116,3 +119,11 @@ def _stopped(
     assert (process.returncode, said) == (code, "")
     assert sorted(os.listdir(folder)) == before
     return told
+
+
+def test_a_program_that_calls_the_command_has_its_own_signals_again() -> None:
+    before = {number: signal.getsignal(number) for number, _, _ in SIGNALS}
+    assert main(["check", "-q", QUERY]) == 0
+    with patch.object(main_module, "app", lambda *_, **__: 0 * bool(signal.signal(signal.SIGINT, print))):
+        main(["check", "-q", QUERY])  # as one that starts Spark
+    assert {number: signal.getsignal(number) for number, _, _ in SIGNALS} == before

@@ -332,7 +332,8 @@ def test_errors_of_workers_come_back_whole(ticks: DataFrame) -> None:
     clause = "MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY day {} PATTERN (a+ b) DEFINE a AS price >= 0)"
     with pytest.raises(SkipError, match="symbol"):
         fyke.match(ticks, clause.format("AFTER MATCH SKIP TO FIRST a")).collect()
+    looks_back = clause.format("").replace("price >= 0", "price >= 0 * FIRST(price)")
     with pytest.raises(LimitError) as caught:
-        fyke.match(ticks, clause.format("ALL MATCHES"), limits=fyke.Limits(steps=10)).collect()
+        fyke.match(ticks, looks_back, limits=fyke.Limits(steps=30)).collect()
     assert caught.value.limit == "steps"
     assert caught.value.message.endswith(" by the search of (A+ B), at A+")

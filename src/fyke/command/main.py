@@ -6,10 +6,11 @@ command itself is wrong, 3 for an error that is not expected, 130 after Ctrl-C, 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Annotated, Any
 
@@ -60,8 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug, json = "--debug" in given, "--json" in given
     given = [each for each in given if each != "--debug"]
-    signal.signal(signal.SIGTERM, _terminated)
-    with json_lines(json):
+    with _own_signals(), json_lines(json):
         try:
             with plain_warnings():
                 code = app(given, prog_name="fyke", standalone_mode=not json) or 0
@@ -99,6 +99,19 @@ def _told(error: Exception, *, json: bool) -> int:
         print_line("error", f"{type(error).__name__}: {told}", "red")
         print_line("note", remedy, "dim")
     return code
+
+
+@contextlib.contextmanager
+def _own_signals() -> Iterator[None]:
+    """End on a termination, and give the caller back what it does on signals: Spark changes Ctrl-C, too."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:  # one that was not set by Python cannot be
+                signal.signal(number, handler)
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
