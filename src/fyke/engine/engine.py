@@ -227,7 +227,7 @@ class Engine:
         if not plan.format.apart:
             return _Selected(chosen, waiting, no_matches(), None)
         chosen = concat([state.chosen.moved(places), chosen]) if len(state.chosen) else chosen
-        ready, chosen = split_in_order(chosen, feed, plan.window)
+        ready, chosen = split_in_order(chosen, waiting, feed, plan)
         # A match still to come ends less than a window ago, and is at most a window long.
         forgotten = feed.now - 2 * plan.window.length if plan.window.counts_time else None
         ready, last_ends = keep_apart(ready, feed.ordered, list(plan.partition), state.last_ends, forgotten)

@@ -39,9 +39,11 @@ def explain_stream(plan: Plan) -> list[str]:
         lines += [f"           {reason}" for reason in reasons]
     else:
         lines.append("  certain  a match is reported when the watermark reaches its last event")
-    if plan.format.apart:
+    if plan.format.apart and plan.strategy.greedy:
         lines.append("  apart    and once no match of its partition that ends earlier can come any more,")
         lines.append("           one window later")
+    elif plan.format.apart:
+        lines.append("  apart    and once all of its partition that end with it or before it are certain")
     if plan.result.over_matches:
         lines.append("  totals   a micro-batch returns those it has changed, in update mode")
     kept = "events of two windows" if reasons or plan.format.apart else "runs, and events of one window"

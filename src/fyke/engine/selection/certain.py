@@ -18,7 +18,7 @@ from fyke.plan.counting import may_repeat
 from fyke.plan.plan import Plan
 from fyke.plan.window import Extent
 
-_BEGINNING = -(2**63)
+_BEGINNING, _GREATEST = -(2**63), 2**63 - 1
 
 
 def can_be_ruled_out(plan: Plan, programs: Sequence[Program]) -> Array:
@@ -55,14 +55,23 @@ def split_certain(matches: MatchSet, feed: Feed, window: Extent, late: Array) ->
     return matches.select(past), matches.select(~past)
 
 
-def split_in_order(matches: MatchSet, feed: Feed, window: Extent) -> tuple[MatchSet, MatchSet]:
+def split_in_order(matches: MatchSet, waiting: MatchSet, feed: Feed, plan: Plan) -> tuple[MatchSet, MatchSet]:
     """Split matches into those that are next in the order of ``non_overlap`` for certain, and the others.
 
-    That order is by end, and every match with the same or an earlier end is certain one window after it.
+    That order is by end.  What ends by now has been found, so a match is next if none of those ``waiting``
+    ends with it or before it.  A greedy run may still turn out to have ended long ago: every match with the
+    same or an earlier end is certain one window after it.
     """
     if feed.flush or len(matches) == 0:
         return matches, no_matches()
-    events = feed.ordered.events
+    events, window = feed.ordered.events, plan.window
+    if not plan.strategy.greedy:
+        codes = events[L.EVENT_SEGMENT]
+        first = np.full(int(codes.max()) + 1, _GREATEST)
+        if len(waiting):
+            np.minimum.at(first, codes[waiting.first], waiting.spans(events)[1])
+        is_next = matches.spans(events)[1] < first[codes[matches.first]]
+        return matches.select(is_next), matches.select(~is_next)
     reach = matches.spans(events)[1]
     if window.counts_events:
         moments = np.stack((events[L.EVENT_SEGMENT], events[L.EVENT_END]), axis=1)
