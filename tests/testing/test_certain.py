@@ -24,7 +24,15 @@ CERTAIN: dict[str, tuple[str, dict[str, Any], str, int]] = {
     "skip_till_next_match, absence between": ("SEQ(A a, ~C c, B b)", {}, "", 20),
     "skip_till_next_match, absence at the end": ("SEQ(A a, B b, ~C c)", {}, "", 60),
     "skip_till_any_match, absence at the end": ("SEQ(A a, B b, ~C c)", {}, "", 60),
-    "skip_till_any_match, non_overlap": ("SEQ(A a, B b)", {"output": "non_overlap"}, "", 80),
+    "skip_till_any_match, non_overlap": ("SEQ(A a, B b)", {"output": "non_overlap"}, "", 20),
+    "skip_till_any_match, non_overlap, absence at the end": (
+        "SEQ(A a, B b, ~C c)",
+        {"output": "non_overlap"},
+        "",
+        60,
+    ),
+    "robust_skip_till_next_match, non_overlap": ("SEQ(A a, B b)", {"output": "non_overlap"}, "", 60),
+    "greedy_skip_till_next_match, non_overlap": ("SEQ(A a, B+ b[])", {"output": "non_overlap"}, "", 80),
     "skip_till_next_match, timeouts": ("SEQ(A a, C c)", {"timeouts": True}, "", 60),
 }
 
