@@ -24,7 +24,7 @@ import fyke
 from fyke.engine.state_bytes import FORMAT, checksum_of, decode_state, encode_state
 from fyke.errors import StateError
 from tests.random.test_advance import Stream
-from tests.random.test_state import QUERIES, outcome, stream_for
+from tests.random.test_state import QUERIES, ids_of, outcome, rows_of, stream_for
 
 STATES = Path(__file__).parent / "states"
 WRITTEN = sorted(STATES.glob("*/*.state"))
@@ -236,7 +236,10 @@ def test_waiting_matches_are_checked() -> None:
 def test_states_of_every_format_are_read(path: Path) -> None:
     stream, rest = stream_for(path.stem)
     expected = outcome(stream, encode_state(stream.door, stream.state), rest)
-    assert outcome(stream, path.read_bytes(), rest) == expected
+    reported = ids_of(rows_of(stream))
+    # A state of an earlier version also holds the matches that this one reports sooner.
+    found = [each for each in outcome(stream, path.read_bytes(), rest) if each not in reported]
+    assert found == expected
     assert expected
 
 
