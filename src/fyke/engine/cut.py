@@ -28,6 +28,7 @@ LEAST_ROWS = 1 << 18  # shorter tables are not cut
 PIECE_ROWS = 1 << 17  # about so many rows make a piece
 _WINDOWS = 4  # a slice of time is at least so many windows long
 _SAMPLE = 1 << 16  # rows whose times say where to cut
+_FEW = 64  # so many hashes of keys are passed over when frequent ones are looked for
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
@@ -152,7 +153,8 @@ class _Cutter:
     def __init__(self, players: list[Players], plan: Plan, count: int, team: Team) -> None:
         self.players, self.window = players, plan.window
         self.slicing = plan_slices(plan)
-        self.hashes: list[Array] = []
+        self.hashes: list[Array] = []  # of the keys of each range's rows
+        self.own: list[Array] = []  # the pieces of these keys, as long as they are not hot
         self.slices: dict[int, _Slices] = {}  # by the hash of a hot key; 0 is that of a table without keys
         self.buckets = 1
         if count < LEAST_ROWS:
@@ -161,6 +163,7 @@ class _Cutter:
             self.buckets = -(-count // PIECE_ROWS)
             keys = plan.split
             self.hashes = list(team.each(lambda each: row_hashes(each.columns(keys))[:, 0].copy(), players))
+            self.own = list(team.each(self._buckets, self.hashes))
             self._slice_hot_keys()
         else:
             self._slice(0, [each.ends for each in players])
@@ -168,15 +171,21 @@ class _Cutter:
     def _slice_hot_keys(self) -> None:
         if isinstance(self.slicing, str):
             return
-        sizes = sum(np.bincount(self._buckets(each), minlength=self.buckets) for each in self.hashes)
-        for bucket in np.flatnonzero(sizes > 2 * PIECE_ROWS):
-            mine = [each[self._buckets(each) == bucket] for each in self.hashes]
-            values, counts = np.unique(np.concatenate(mine), return_counts=True)
-            for value in values[counts > PIECE_ROWS]:
+        sizes = sum(np.bincount(each, minlength=self.buckets) for each in self.own)
+        for bucket in np.flatnonzero(sizes > 2 * PIECE_ROWS).tolist():
+            for value in self._frequent(bucket):
                 ends = [
                     each.ends[hashes == value] for each, hashes in zip(self.players, self.hashes, strict=True)
                 ]
                 self._slice(int(value), ends)
+
+    def _frequent(self, bucket: int) -> list[int]:
+        """Return the hashes of keys that a piece cannot hold: they are frequent in every few rows, too."""
+        few = [each[::_FEW][own[::_FEW] == bucket] for each, own in zip(self.hashes, self.own, strict=True)]
+        some, counts = np.unique(np.concatenate(few), return_counts=True)
+        likely = some[counts > PIECE_ROWS // (2 * _FEW)]
+        sizes = [sum(np.count_nonzero(each == value) for each in self.hashes) for value in likely]
+        return [int(value) for value, size in zip(likely, sizes, strict=True) if size > PIECE_ROWS]
 
     def _buckets(self, hashes: Array) -> Array:
         """Return the piece of each key that is not hot."""
@@ -189,7 +198,8 @@ class _Cutter:
             return
         piece = self.count
         if self.window.counts_events:
-            found = _bounds_by_number(np.sort(np.concatenate(ends)), self.window.length)
+            # Most tables are in the order of time, or nearly: this kind of sorting is good at that.
+            found = _bounds_by_number(np.sort(np.concatenate(ends), kind="stable"), self.window.length)
         else:
             found = _bounds_by_time(_sampled(ends, count), count, self.window.length)
         bounds, backs, aheads = found
@@ -202,17 +212,21 @@ class _Cutter:
     def assigned(self, number: int) -> tuple[Array, Array]:
         """Return the pieces of the rows of a range with the places of these; some rows are in several."""
         players = self.players[number]
-        rest, assigned = np.arange(len(players.roles)), []
+        assigned = []
         if self.hashes:
-            hashes = self.hashes[number]
+            hashes, own = self.hashes[number], self.own[number]
+            in_slices = np.zeros(len(players.roles), bool)
             for value, slices in self.slices.items():
-                hot = hashes[rest] == np.uint64(value)
-                rows, rest = rest[hot], rest[~hot]
+                hot = hashes == np.uint64(value)
+                in_slices |= hot
+                rows = np.flatnonzero(hot)
                 assigned += [(piece, rows[place]) for piece, place in slices.copies(players.ends[rows])]
-            assigned.insert(0, (self._buckets(hashes[rest]), rest))
+            rest = np.flatnonzero(~in_slices)
+            assigned.insert(0, (own[rest], rest))
         elif self.slices:
             assigned += self.slices[0].copies(players.ends)
         else:
+            rest = np.arange(len(players.roles))
             assigned.append((np.zeros_like(rest), rest))
         pieces, places = zip(*assigned, strict=True)
         return np.concatenate(pieces), np.concatenate(places)
