@@ -48,8 +48,8 @@ class Case:
     id: str
 
     def match(self) -> pa.Table:
-        """Return Fyke's matches."""
-        return fyke.match(self.events, self.query, time=self.time, type=self.type, limits=ROOM)
+        """Return Fyke's matches, found on one thread as those of the floor are."""
+        return fyke.match(self.events, self.query, time=self.time, type=self.type, threads=1, limits=ROOM)
 
     def by_hand(self) -> pa.Table:
         """Return those of the floor."""
@@ -124,7 +124,7 @@ def beside_duckdb(case: Case, times: int = 5) -> list[Line]:
     counted = f"{case.query} RETURN count(*) AS n"
 
     def count() -> int:
-        found = fyke.match(case.events, counted, time="t", type="kind", limits=ROOM)
+        found = fyke.match(case.events, counted, time="t", type="kind", threads=1, limits=ROOM)
         return int(np.sum(found.column("n").to_numpy()))
 
     def duck() -> int:

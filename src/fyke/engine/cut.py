@@ -7,9 +7,9 @@ key, is cut by time where :mod:`fyke.plan.slices` allows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,14 @@ from fyke.engine.input.near_anchors import near_anchors
 from fyke.engine.input.order import times
 from fyke.engine.input.prepare import Players, all_different, carry, find_players, prepare
 from fyke.engine.kernels.arrays import Array
+from fyke.engine.kernels.input.division import count_keys, count_pieces, pick_ends, place_rows
 from fyke.engine.output.identity import row_hashes
 from fyke.engine.threads import Team
 from fyke.plan.anchors import Anchors
 from fyke.plan.plan import ROLES, Plan
 from fyke.plan.slices import plan_slices
 
-LEAST_ROWS = 1 << 18  # shorter tables are not cut
+LEAST_ROWS = 1 << 18  # shorter tables are not cut, nor are partitions
 PIECE_ROWS = 1 << 17  # about so many rows make a piece
 _WINDOWS = 4  # a slice of time is at least so many windows long
 _SAMPLE = 1 << 16  # rows whose times say where to cut
@@ -89,16 +90,15 @@ class _Slices:
     backs: Array
     aheads: Array
 
-    def copies(self, ends: Array) -> Iterator[tuple[Array, Array]]:
-        """Yield the pieces of rows, given their ends, with the places of these: own, and seen by others."""
-        own = np.searchsorted(self.bounds, ends, "right")
-        yield own + self.piece, np.arange(len(ends))
-        before = np.flatnonzero(own > 0)
-        ahead = before[ends[before] <= self.aheads[own[before] - 1]]
-        yield own[ahead] - 1 + self.piece, ahead
-        after = np.flatnonzero(own < len(self.bounds))
-        back = after[ends[after] >= self.backs[own[after]]]
-        yield own[back] + 1 + self.piece, back
+
+class _Division(NamedTuple):
+    """The slices of all hot keys, as :mod:`fyke.engine.kernels.input.division` reads them."""
+
+    pieces: Array
+    starts: Array
+    bounds: Array
+    backs: Array
+    aheads: Array
 
 
 def cut_table(table: pa.Table, plan: Plan, anchors: Anchors | None, team: Team) -> CutTable:
@@ -121,10 +121,8 @@ def cut_table(table: pa.Table, plan: Plan, anchors: Anchors | None, team: Team) 
     cutter = _Cutter(players, plan, count, team)
 
     def arrange(number: int) -> tuple[pa.Table, Array]:
-        pieces, places = cutter.assigned(number)
-        order = np.argsort(pieces.astype(cutter.kind), kind="stable")  # numbers of 16 bits by radix
-        chosen = players[number].chosen(places[order])
-        return carry(chosen, plan, distinct=distinct, numbered=True), pieces[order]
+        places, cuts = cutter.places(number)
+        return carry(players[number].chosen(places), plan, distinct=distinct, numbered=True), cuts
 
     arranged = list(team.each(arrange, range(len(players))))
     return CutTable(cutter.collected(arranged), count, _played([each.roles for each in players]))
@@ -153,48 +151,48 @@ class _Cutter:
     def __init__(self, players: list[Players], plan: Plan, count: int, team: Team) -> None:
         self.players, self.window = players, plan.window
         self.slicing = plan_slices(plan)
-        self.hashes: list[Array] = []  # of the keys of each range's rows
-        self.own: list[Array] = []  # the pieces of these keys, as long as they are not hot
         self.slices: dict[int, _Slices] = {}  # by the hash of a hot key; 0 is that of a table without keys
+        self.hashes = [np.empty(0, np.uint64)] * len(players)  # of the keys of each range's rows
         self.buckets = 1
-        if count < LEAST_ROWS:
-            return
-        if plan.split and plan.reads_apart:
-            self.buckets = -(-count // PIECE_ROWS)
-            keys = plan.split
-            self.hashes = list(team.each(lambda each: row_hashes(each.columns(keys))[:, 0].copy(), players))
-            self.own = list(team.each(self._buckets, self.hashes))
-            self._slice_hot_keys()
-        else:
-            self._slice(0, [each.ends for each in players])
+        if count >= LEAST_ROWS:
+            if plan.split and plan.reads_apart:
+                self.buckets = -(-count // PIECE_ROWS)
+                keys = plan.split
+                self.hashes = list(
+                    team.each(lambda each: row_hashes(each.columns(keys))[:, 0].copy(), players)
+                )
+                self._slice_hot_keys()
+            else:
+                self._slice(0, [each.ends for each in players])
+        self.hot = np.array([key for key in self.slices if key], np.uint64)
+        self.division = self._division()
 
     def _slice_hot_keys(self) -> None:
         if isinstance(self.slicing, str):
             return
-        sizes = sum(np.bincount(each, minlength=self.buckets) for each in self.own)
-        for bucket in np.flatnonzero(sizes > 2 * PIECE_ROWS).tolist():
-            for value in self._frequent(bucket):
-                ends = [
-                    each.ends[hashes == value] for each, hashes in zip(self.players, self.hashes, strict=True)
-                ]
-                self._slice(int(value), ends)
+        likely = self._frequent()
+        sizes = np.zeros(len(likely), np.int64)
+        for hashes in self.hashes if len(likely) else ():
+            count_keys(hashes, likely, sizes)
+        for h in np.flatnonzero(sizes >= LEAST_ROWS).tolist():
+            key = likely[h : h + 1]
+            self._slice(int(key[0]), [self._ends(k, key) for k in range(len(self.players))])
 
-    def _frequent(self, bucket: int) -> list[int]:
-        """Return the hashes of keys that a piece cannot hold: they are frequent in every few rows, too."""
-        few = [each[::_FEW][own[::_FEW] == bucket] for each, own in zip(self.hashes, self.own, strict=True)]
-        some, counts = np.unique(np.concatenate(few), return_counts=True)
-        likely = some[counts > PIECE_ROWS // (2 * _FEW)]
-        sizes = [sum(np.count_nonzero(each == value) for each in self.hashes) for value in likely]
-        return [int(value) for value, size in zip(likely, sizes, strict=True) if size > PIECE_ROWS]
+    def _frequent(self) -> Array:
+        """Return the hashes of keys that may be hot, in order: these are frequent in every few rows, too."""
+        some, counts = np.unique(np.concatenate([each[::_FEW] for each in self.hashes]), return_counts=True)
+        return some[counts > LEAST_ROWS // (2 * _FEW)]
 
-    def _buckets(self, hashes: Array) -> Array:
-        """Return the piece of each key that is not hot."""
-        return ((hashes >> np.uint64(32)) * np.uint64(self.buckets) >> np.uint64(32)).astype(np.int64)
+    def _ends(self, number: int, key: Array) -> Array:
+        """Return the ends of a range's rows that have a hash, which is given as an array of one."""
+        ends = self.players[number].ends
+        found = np.empty(len(ends) + 1, np.int64)
+        return found[: pick_ends(self.hashes[number], key, ends, found)]
 
     def _slice(self, key: int, ends: list[Array]) -> None:
         """Cut the events of a partition, given their ends, by time; if that can be done."""
         count = sum(map(len, ends))
-        if isinstance(self.slicing, str) or count < 2 * PIECE_ROWS:
+        if isinstance(self.slicing, str):
             return
         piece = self.count
         if self.window.counts_events:
@@ -209,49 +207,43 @@ class _Cutter:
         backs = backs if self.slicing.back else nothing_back
         self.slices[key] = _Slices(piece, bounds, backs, aheads if self.slicing.ahead else nothing_ahead)
 
-    def assigned(self, number: int) -> tuple[Array, Array]:
-        """Return the pieces of the rows of a range with the places of these; some rows are in several."""
-        players = self.players[number]
-        assigned = []
-        if self.hashes:
-            hashes, own = self.hashes[number], self.own[number]
-            in_slices = np.zeros(len(players.roles), bool)
-            for value, slices in self.slices.items():
-                hot = hashes == np.uint64(value)
-                in_slices |= hot
-                rows = np.flatnonzero(hot)
-                assigned += [(piece, rows[place]) for piece, place in slices.copies(players.ends[rows])]
-            rest = np.flatnonzero(~in_slices)
-            assigned.insert(0, (own[rest], rest))
-        elif self.slices:
-            assigned += self.slices[0].copies(players.ends)
-        else:
-            rest = np.arange(len(players.roles))
-            assigned.append((np.zeros_like(rest), rest))
-        pieces, places = zip(*assigned, strict=True)
-        return np.concatenate(pieces), np.concatenate(places)
+    def _division(self) -> _Division:
+        slices = list(self.slices.values())
+        nothing = np.empty(0, np.int64)
+        return _Division(
+            np.array([each.piece for each in slices], np.int64),
+            np.cumsum([0, *(len(each.bounds) for each in slices)], dtype=np.int64),
+            np.concatenate([nothing, *(each.bounds for each in slices)]),
+            np.concatenate([nothing, *(each.backs for each in slices)]),
+            np.concatenate([nothing, *(each.aheads for each in slices)]),
+        )
+
+    def places(self, number: int) -> tuple[Array, Array]:
+        """Return the places of a range's rows, piece after piece, and where each piece begins and ends."""
+        hashes, ends, count = self.hashes[number], self.players[number].ends, self.count
+        if count == 1:
+            return np.arange(len(ends)), np.array([0, len(ends)])
+        own, sizes = np.empty(len(ends), np.int32), np.zeros(count, np.int64)
+        count_pieces(hashes, ends, self.buckets, self.hot, *self.division, own, sizes)
+        cuts = np.concatenate(([0], np.cumsum(sizes)))
+        places = np.empty(cuts[-1], np.int64)
+        place_rows(ends, *self.division, own, cuts[:-1].copy(), places)
+        return places, cuts
 
     @property
     def count(self) -> int:
         """The number of pieces; some may have no rows."""
         return self.buckets + sum(len(each.bounds) + 1 for each in self.slices.values())
 
-    @property
-    def kind(self) -> type[np.integer[Any]]:
-        """The smallest type that holds the numbers of pieces."""
-        return np.uint16 if self.count <= 2**16 else np.int64
-
     def collected(self, arranged: list[tuple[pa.Table, Array]]) -> list[Piece]:
         """Return the pieces, given the rows of each range by piece; those without rows are left out."""
-        count = self.count
-        cuts = [np.searchsorted(pieces, np.arange(count + 1)) for _, pieces in arranged]
         rows = [
             tuple(
                 table.slice(cut[piece], cut[piece + 1] - cut[piece])
-                for (table, _), cut in zip(arranged, cuts, strict=True)
+                for table, cut in arranged
                 if cut[piece] < cut[piece + 1]
             )
-            for piece in range(count)
+            for piece in range(self.count)
         ]
         found = [Piece(each) for each in rows[: self.buckets]]
         for name, slices in enumerate(self.slices.values()):

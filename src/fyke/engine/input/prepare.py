@@ -278,7 +278,9 @@ def _roles(table: pa.Table, types: Types | None, plan: Plan) -> Array:
             continue
         holds = np.ones(table.num_rows, bool)
         if role.type is not None and types is not None:
-            holds = np.isin(types.codes, types.codes_of(role.type))
+            holds = np.zeros(table.num_rows, bool)
+            for code in types.codes_of(role.type):
+                holds |= types.codes == code
         holds &= all_hold(table, role.conditions)
         np.bitwise_or(roles, 1 << role.bit, out=roles, where=holds)
     return np.asarray(roles)
