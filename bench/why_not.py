@@ -20,7 +20,7 @@ MISTAKES = {
     "condition": "PATTERN SEQ(A a, B b, C c) WHERE { [user] AND a.x > 1000 } WITHIN 50000",
     "window": "PATTERN SEQ(A a, B b, C c) WHERE { [user] } WITHIN 2",
     "missing_type": "PATTERN SEQ(A a, Bx b, C c) WHERE { [user] } WITHIN 50000",
-    "absence": "PATTERN SEQ(A a, ~ANY b, C c) WHERE { a.user = c.user } WITHIN 50000",
+    "absence": "PATTERN SEQ(A a, ~ANY b, C c) WHERE { a.user = c.user AND c.at - a.at > 100 } WITHIN 50000",
 }
 
 

@@ -155,7 +155,7 @@ MISTAKES = {
     "condition": "PATTERN SEQ(A a, B b, C c) WHERE { [user] AND a.x > 1000 } WITHIN 50000",
     "window": "PATTERN SEQ(A a, B b, C c) WHERE { [user] } WITHIN 2",
     "missing_type": "PATTERN SEQ(A a, Bx b, C c) WHERE { [user] } WITHIN 50000",
-    "absence": "PATTERN SEQ(A a, ~ANY b, C c) WHERE { a.user = c.user } WITHIN 50000",
+    "absence": "PATTERN SEQ(A a, ~ANY b, C c) WHERE { a.user = c.user AND c.at - a.at > 100 } WITHIN 50000",
 }
 
 
@@ -180,6 +180,11 @@ def test_changes_that_take_long_keep_no_other_from_being_tried(monkeypatch: pyte
     monkeypatch.setattr(Prober, "_search", slow_beside_absences)
     found = fyke.why_not(LETTERS, "PATTERN SEQ(A a, ~ANY b, C c) WITHIN 50", seconds=4, **POINTS)
     assert found.cause == "absence", str(found)
+    text = str(found)
+    assert text.startswith("No match seen in 6 events; to search all of them takes longer.")
+    assert "~ANY b rules out matches of the rest: such an event is there" in text
+    assert "each time" not in text
+    assert "Not decided in time: whether the query itself has a match" in text
 
 
 @pytest.mark.long

@@ -59,12 +59,15 @@ def diagnose(prober: Prober, setup: Setup, everywhere: Everywhere) -> Diagnosis:
         result.findings.append(_no_events(events, everywhere))
         return result
     try:
-        with prober.within(prober.left / 4):
+        # Whether there is a match at all matters most: a search of everything may take long.
+        with prober.within(prober.left / 2, each=prober.left * 3 / 8):
             result.matches = prober.find(setup, all_events=True)
         result.candidates = candidates(setup.query, events)
         if result.matches.some:
             result.findings.append(_matched(result.matches))
             return result
+        if not result.matches.decided:
+            result.untried.append("whether the query itself has a match")
         _count_attempts(result, prober, setup)
         missing = _missing(setup, result.candidates, events, everywhere)
         if missing:

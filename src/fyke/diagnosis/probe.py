@@ -31,7 +31,7 @@ from fyke.plan.plan import Plan
 
 EXAMPLES = 500  # matches that are looked at one by one
 _MATCHES = 50_000  # of a partition; more are as good as many
-_SECONDS, _LEAST_SECONDS = 2.0, 0.05  # of one search
+_SECONDS, _LEAST_SECONDS = 2.0, 0.05  # of one search, if nothing else is said
 _SAMPLE = 50_000  # events that are searched first
 _PIECES = (16, 256, 4096)  # where all events take too long, such a part of them is searched
 
@@ -74,7 +74,7 @@ class Prober:
     def __init__(self, events: Numbered, deadline: float) -> None:
         self.events, self.deadline = events, deadline
         self.runs = 0
-        self._until = self.deadline
+        self._until, self._seconds = self.deadline, _SECONDS
         self._known: dict[tuple[Setup, bool], Found] = {}
         self._some: list[pa.Table] | None = None
 
@@ -84,13 +84,17 @@ class Prober:
         return self.deadline - now()
 
     @contextmanager
-    def within(self, seconds: float) -> Iterator[None]:
-        """Let searches share so many seconds; what they leave undecided may be asked again."""
-        before, self._until = self._until, min(self._until, now() + seconds)
+    def within(self, seconds: float, *, each: float = _SECONDS) -> Iterator[None]:
+        """Let searches share so many seconds, and ``each`` take its part.
+
+        What they leave undecided may be asked again.
+        """
+        before = self._until, self._seconds
+        self._until, self._seconds = min(self._until, now() + seconds), each
         try:
             yield
         finally:
-            self._until = before
+            self._until, self._seconds = before
 
     def find(self, setup: Setup, *, all_events: bool = False, table: pa.Table | None = None) -> Found:
         """Search for the matches of a setup.
@@ -113,6 +117,11 @@ class Prober:
             if known.decided or self._until == self.deadline:
                 self._known[setup, all_events] = known
         return known
+
+    def has_searched_all(self, setup: Setup) -> bool:
+        """Say whether all events were searched for the matches of a setup, to the end."""
+        known = self._known.get((setup, True))
+        return known is not None and known.decided
 
     def tried(self, setup: Setup, *, all_events: bool = False) -> Found:
         """Search for the matches of a setup; one that is no legal query has none."""
@@ -186,7 +195,8 @@ class Prober:
         if self.left <= 0:
             raise OutOfTime
         given, limits = self.events.options, self.events.options.limits
-        seconds = min(_SECONDS, max(_LEAST_SECONDS, self._until - now()), limits.seconds or _SECONDS)
+        most = self._seconds
+        seconds = min(most, max(_LEAST_SECONDS, self._until - now()), limits.seconds or most)
         ties = given.tie_breaker
         if setup.ties:
             ties = (*ties, self.events.place, self.events.number)

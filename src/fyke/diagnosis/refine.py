@@ -309,7 +309,10 @@ class Refiner:
         rows: list[int] = []
         if there.matches:
             rows = [row for name in names for row in there.matches[0].get(name, [])]
-        every = "the only match" if found.count == 1 else f"all {found.count:,} matches"
+        every, each_time = "matches", ""
+        if before != self.setup or self.prober.has_searched_all(before):
+            every = "the only match" if found.count == 1 else f"all {found.count:,} matches"
+            each_time = " each time"
         said = f", as {self._label(rows[0])} at {self._when(rows[0])}" if rows else ""
         kept = (
             {name: bound for name, bound in there.matches[0].items() if name not in names}
@@ -318,7 +321,7 @@ class Refiner:
         )
         return replace(
             plain,
-            text=f"{text} rules out {every} of the rest: such an event is there each time{said}.",
+            text=f"{text} rules out {every} of the rest: such an event is there{each_time}{said}.",
             example=kept,
             culprits=tuple(rows),
             part=text,

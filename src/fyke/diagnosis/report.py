@@ -129,6 +129,8 @@ class WhyNot:
         first = self.findings[0]
         if first.cause == "matched":
             return f"{first.counted} in {where}.{note}"
+        if self._told.matches is not None and not self._told.matches.decided:
+            return f"No match seen in {where}; to search all of them takes longer.{note}"
         return f"No match in {where}.{note}"
 
     # --- a table ----------------------------------------------------------------------------
