@@ -41,6 +41,6 @@ def test_random_clauses(block: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("block", range(10))
-def test_many_random_clauses(block: int) -> None:
-    run(range(500 * block, 500 * block + 500))
+@pytest.mark.timeout(1200)
+def test_many_random_clauses() -> None:
+    run(range(5_000))
