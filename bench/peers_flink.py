@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import tempfile
@@ -17,6 +18,7 @@ import pyarrow as pa
 import fyke
 from bench.fetch import fetched, program
 from bench.peer_cases import CASES, OPTIONS, Case, cores, in_order, numbers, on_threads, same
+from bench.processes import keep_to
 from bench.report import CannotRun, Line, Spread, show
 
 LIBRARIES = "apache-flink-libraries==2.3.0"
@@ -81,13 +83,10 @@ def job(command: list[str], case: Case, events: pa.Table, parallelism: int, fold
     file = folder / "events"
     write_events(events, file)
 
-    def one_core() -> None:
-        if parallelism == 1 and hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-
     process = subprocess.Popen(
         [*command, str(file), case.shape, str(case.window), str(parallelism)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=one_core,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        preexec_fn=functools.partial(keep_to, parallelism),
     )  # fmt: skip
     try:
         yield Job(process)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,12 @@ from rich.console import Console
 
 from bench.record import Record, read_record, write_record
 from bench.report import SHOWN, CannotRun, Section
+
+
+def keep_to(cores: int) -> None:
+    """Let this process, and those it starts, run on so many cores, where the system can say so."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 
 
 def run_here(name: str, work: Callable[..., bool], *, quick: bool, file: Path | None) -> bool:

@@ -1,12 +1,14 @@
 """Spark end to end against its own floor, on one and two cores: keyed, without a key, one hot key; ``auto``.
 
 The floor is the same read, filter, shuffle and sort, and a function that looks at every batch and returns its
-number of rows.  Each number of cores has a Spark of its own, in a process of its own, and they take turns.
+number of rows.  Each number of cores has a Spark of its own, in a process that is kept to these cores.  They
+take turns.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import subprocess
@@ -25,6 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import fyke
+from bench.processes import keep_to
 from bench.report import CannotRun, Line, Spread, show
 from bench.sessions import need_java
 from fyke.language.sase import parse
@@ -178,9 +181,11 @@ class Server:
         command = [sys.executable, "-m", "bench.spark_cores", str(cores)]
         self.cores = cores
         self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as the process
+        # Spark on one core would otherwise use another one beside it: for Python, and to collect garbage.
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True
-        )
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+            preexec_fn=functools.partial(keep_to, cores),
+        )  # fmt: skip
 
     def wait(self) -> None:
         """Wait until Spark has started."""

@@ -309,10 +309,9 @@ class Refiner:
         rows: list[int] = []
         if there.matches:
             rows = [row for name in names for row in there.matches[0].get(name, [])]
-        every, each_time = "matches", ""
-        if before != self.setup or self.prober.has_searched_all(before):
-            every = "the only match" if found.count == 1 else f"all {found.count:,} matches"
-            each_time = " each time"
+        searched = before != self.setup or self.prober.has_searched_all(before)
+        every = "the only match" if found.count == 1 else f"all {found.count:,} matches"
+        every, each_time = (every, " each time") if searched else ("matches", "")
         said = f", as {self._label(rows[0])} at {self._when(rows[0])}" if rows else ""
         kept = (
             {name: bound for name, bound in there.matches[0].items() if name not in names}

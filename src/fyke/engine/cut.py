@@ -7,6 +7,8 @@ key, is cut by time where :mod:`fyke.plan.slices` allows it.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from fyke.engine.input.near_anchors import near_anchors
+from fyke.engine.input.near_anchors import near_rows, rarest_anchors
 from fyke.engine.input.order import times
 from fyke.engine.input.prepare import Players, all_different, carry, find_players, prepare
 from fyke.engine.kernels.arrays import Array
@@ -26,7 +28,8 @@ from fyke.plan.plan import ROLES, Plan
 from fyke.plan.slices import plan_slices
 
 LEAST_ROWS = 1 << 18  # shorter tables are not cut, nor are partitions
-PIECE_ROWS = 1 << 17  # about so many rows make a piece
+PIECE_ROWS = 1 << 18  # about so many rows make a piece: of fewer, Python takes more of the time than kernels
+_RANGES = 64  # of rows that threads prepare; each may have rows of every piece
 _WINDOWS = 4  # a slice of time is at least so many windows long
 _SAMPLE = 1 << 16  # rows whose times say where to cut
 _FEW = 64  # so many hashes of keys are passed over when frequent ones are looked for
@@ -51,6 +54,11 @@ class Piece:
     def sliced(self) -> bool:
         """Whether it holds events of other slices, too."""
         return self.partition is not None
+
+    @property
+    def size(self) -> int:
+        """The number of its rows."""
+        return sum(each.num_rows for each in self.rows)
 
     def table(self) -> pa.Table:
         """Return its rows as one table."""
@@ -105,51 +113,69 @@ def cut_table(table: pa.Table, plan: Plan, anchors: Anchors | None, team: Team) 
     """Prepare the rows of a table, and cut them into pieces if they are many."""
     if table.num_rows < LEAST_ROWS:
         rows = prepare(table, plan, whole_input=True, anchors=anchors)
-        return CutTable([Piece((rows,))], rows.num_rows, _played([rows.column(ROLES).to_numpy()]))
+        return CutTable([Piece((rows,))], rows.num_rows, _played(rows.column(ROLES).to_numpy()))
     ends = times(table.column(plan.schema.end))
-    distinct = all_different(ends)
-    ranges = [(first, table.slice(first, 2 * PIECE_ROWS)) for first in range(0, len(ends), 2 * PIECE_ROWS)]
+    size = max(PIECE_ROWS, -(-len(ends) // _RANGES))
+    firsts = range(0, len(ends), size)
+    # If every row counts, what is to be known of the rows depends on whether times alone order them.
+    ordered = plan.every_row_counts and all_different(ends)
 
-    def find(part: tuple[int, pa.Table]) -> Players:
-        first, rows = part
-        return find_players(rows, ends[first : first + rows.num_rows], plan, distinct=distinct)
+    def find(first: int) -> tuple[Players, bool]:
+        rows = table.slice(first, size)
+        found = find_players(rows, ends[first : first + size], plan, distinct=ordered)
+        return found, ordered or _rises(ends[max(0, first - 1) : first + size])
 
-    players = _near(list(team.each(find, ranges)), anchors)
+    found, rises = zip(*team.each(find, firsts), strict=True)
+    players = _near(list(found), anchors, team)
     count = sum(len(each.roles) for each in players)
-    if not distinct and count < len(ends):
-        distinct = all_different(np.concatenate([each.ends for each in players]))
+    distinct = all(rises) or all_different(np.concatenate([each.ends for each in players]))
     cutter = _Cutter(players, plan, count, team)
 
-    def arrange(number: int) -> tuple[pa.Table, Array]:
+    def arrange(number: int) -> tuple[pa.Table, Array, int]:
         places, cuts = cutter.places(number)
-        return carry(players[number].chosen(places), plan, distinct=distinct, numbered=True), cuts
+        some = players[number]
+        rows = carry(some.chosen(places), plan, distinct=distinct, numbered=True)
+        return rows, cuts, _played(some.roles)
 
-    arranged = list(team.each(arrange, range(len(players))))
-    return CutTable(cutter.collected(arranged), count, _played([each.roles for each in players]))
-
-
-def _played(roles: Sequence[Array]) -> int:
-    return int(np.bitwise_or.reduce([np.bitwise_or.reduce(each, initial=0) for each in roles], initial=0))
+    rows, cuts, played = zip(*team.each(arrange, range(len(players))), strict=True)
+    return CutTable(cutter.collected(rows, cuts), count, functools.reduce(operator.or_, played))
 
 
-def _near(players: list[Players], anchors: Anchors | None) -> list[Players]:
+def _rises(ends: Array) -> bool:
+    return bool((ends[1:] > ends[:-1]).all())
+
+
+def _played(roles: Array) -> int:
+    return int(np.bitwise_or.reduce(roles, initial=0))
+
+
+def _near(players: list[Players], anchors: Anchors | None, team: Team) -> list[Players]:
     """Leave out the rows that are too far from all anchors."""
     if anchors is None:
         return players
-    ends, roles = (np.concatenate([getattr(each, name) for each in players]) for name in ("ends", "roles"))
-    near = near_anchors(ends, roles, anchors)
-    if near is None:
+    parts = [each.ends for each in players], [each.roles for each in players]
+    rarest, window = rarest_anchors(*parts, anchors), anchors.window
+    if rarest is None:
         return players
-    begins = np.cumsum([0, *(len(each.roles) for each in players)])
-    cuts = np.searchsorted(near, begins)
-    return [each.chosen(near[cuts[k] : cuts[k + 1]] - begins[k]) for k, each in enumerate(players)]
+    ends, roles = map(np.concatenate, parts)
+    begins = np.cumsum([0, *(len(each.roles) for each in players)]).tolist()
+    if len(players) * window > int(ends[-1] - ends[0]):  # threads would look at most anchors several times
+        near = near_rows(ends, roles, rarest, window)
+        cuts = np.searchsorted(near, begins)
+        return [each.chosen(near[cuts[k] : cuts[k + 1]] - begins[k]) for k, each in enumerate(players)]
+
+    def chosen(k: int) -> Players:
+        near = near_rows(ends, roles, rarest, window, slice(begins[k], begins[k + 1]))
+        return players[k].chosen(near - begins[k])
+
+    return list(team.each(chosen, range(len(players))))
 
 
 class _Cutter:
     """Says which piece each row belongs to."""
 
     def __init__(self, players: list[Players], plan: Plan, count: int, team: Team) -> None:
-        self.players, self.window = players, plan.window
+        self.players, self.window, self.team = players, plan.window, team
         self.slicing = plan_slices(plan)
         self.slices: dict[int, _Slices] = {}  # by the hash of a hot key; 0 is that of a table without keys
         self.hashes = [np.empty(0, np.uint64)] * len(players)  # of the keys of each range's rows
@@ -161,29 +187,29 @@ class _Cutter:
                 self.hashes = list(
                     team.each(lambda each: row_hashes(each.columns(keys))[:, 0].copy(), players)
                 )
-                self._slice_hot_keys()
+                if not isinstance(self.slicing, str):
+                    self._slice_hot_keys()
             else:
                 self._slice(0, [each.ends for each in players])
         self.hot = np.array([key for key in self.slices if key], np.uint64)
         self.division = self._division()
 
     def _slice_hot_keys(self) -> None:
-        if isinstance(self.slicing, str):
-            return
         likely = self._frequent()
-        sizes = np.zeros(len(likely), np.int64)
-        for hashes in self.hashes if len(likely) else ():
-            count_keys(hashes, likely, sizes)
+        if len(likely) == 0:
+            return
+        sizes = sum(self.team.each(lambda hashes: _sizes(hashes, likely), self.hashes))
         for h in np.flatnonzero(sizes >= LEAST_ROWS).tolist():
             key = likely[h : h + 1]
-            self._slice(int(key[0]), [self._ends(k, key) for k in range(len(self.players))])
+            ends = self.team.each(functools.partial(self._ends, key), range(len(self.players)))
+            self._slice(int(key[0]), list(ends))
 
     def _frequent(self) -> Array:
         """Return the hashes of keys that may be hot, in order: these are frequent in every few rows, too."""
         some, counts = np.unique(np.concatenate([each[::_FEW] for each in self.hashes]), return_counts=True)
         return some[counts > LEAST_ROWS // (2 * _FEW)]
 
-    def _ends(self, number: int, key: Array) -> Array:
+    def _ends(self, key: Array, number: int) -> Array:
         """Return the ends of a range's rows that have a hash, which is given as an array of one."""
         ends = self.players[number].ends
         found = np.empty(len(ends) + 1, np.int64)
@@ -235,30 +261,38 @@ class _Cutter:
         """The number of pieces; some may have no rows."""
         return self.buckets + sum(len(each.bounds) + 1 for each in self.slices.values())
 
-    def collected(self, arranged: list[tuple[pa.Table, Array]]) -> list[Piece]:
+    def collected(self, tables: Sequence[pa.Table], cuts: Sequence[Array]) -> list[Piece]:
         """Return the pieces, given the rows of each range by piece; those without rows are left out."""
+        edges = [each.tolist() for each in cuts]
         rows = [
             tuple(
-                table.slice(cut[piece], cut[piece + 1] - cut[piece])
-                for table, cut in arranged
-                if cut[piece] < cut[piece + 1]
+                table.slice(edge[piece], edge[piece + 1] - edge[piece])
+                for table, edge in zip(tables, edges, strict=True)
+                if edge[piece] < edge[piece + 1]
             )
             for piece in range(self.count)
         ]
         found = [Piece(each) for each in rows[: self.buckets]]
         for name, slices in enumerate(self.slices.values()):
-            edges = [None, *map(int, slices.bounds), None]
+            bounds = [None, *slices.bounds.tolist(), None]
             found += [
-                Piece(rows[slices.piece + k], edges[k], edges[k + 1], name) for k in range(len(edges) - 1)
+                Piece(rows[slices.piece + k], bounds[k], bounds[k + 1], name) for k in range(len(bounds) - 1)
             ]
         some = [piece for piece in found if piece.rows]
-        return some or [Piece((arranged[0][0],))]
+        return some or [Piece((tables[0],))]
+
+
+def _sizes(hashes: Array, hot: Array) -> Array:
+    """Return how many rows have each of some hashes."""
+    sizes = np.zeros(len(hot), np.int64)
+    count_keys(hashes, hot, sizes)
+    return sizes
 
 
 def _sampled(ends: list[Array], count: int) -> Array:
     """Return the ends of rows at equal distances, in order."""
     every = max(1, count // _SAMPLE)
-    return np.sort(np.concatenate([each[::every] for each in ends]))
+    return np.sort(np.concatenate([each[::every] for each in ends]), kind="stable")
 
 
 def _bounds_by_time(ends: Array, count: int, window: int) -> tuple[Array, Array, Array]:

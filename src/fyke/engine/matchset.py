@@ -9,6 +9,7 @@ import numpy as np
 
 from fyke.engine.kernels import layout as L
 from fyke.engine.kernels.arrays import NUMBER, Array
+from fyke.engine.kernels.output.bindings import pick_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,10 @@ class MatchSet:
         chosen = np.flatnonzero(keep) if keep.dtype == bool else keep
         lengths = self.lengths[chosen]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        rows = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return MatchSet(self.positions[rows], self.variables[rows], offsets, self.alternative[chosen])
+        positions, variables = np.empty(offsets[-1], np.int64), np.empty(offsets[-1], NUMBER)
+        bound = self.positions, self.variables
+        pick_matches(chosen.astype(np.int64), self.offsets, *bound, offsets, positions, variables)
+        return MatchSet(positions, variables, offsets, self.alternative[chosen])
 
     def between(self, first: int, end: int) -> MatchSet:
         """Return the matches from one number up to another; the arrays are shared."""

@@ -17,7 +17,8 @@ def owned(found: Found, rows: Array, engine: Engine) -> Found:
     """Return the matches that belong to a slice which owns some ``rows``; other rows are not counted."""
     matches, counters, graphs, plan = found.matches, found.counters, found.graphs, engine.plan
     by_end = plan.format.shared
-    mine = matches.select(rows[matches.positions[matches.offsets[1:] - 1] if by_end else matches.first])
+    own = rows[matches.positions[matches.offsets[1:] - 1] if by_end else matches.first]
+    mine = matches if own.all() else matches.select(own)
     count = len(mine)
     if graphs is not None:
         graphs = select_graphs(graphs, np.flatnonzero(rows[graphs.ends]))
@@ -25,8 +26,8 @@ def owned(found: Found, rows: Array, engine: Engine) -> Found:
     if counters.events_read:
         counters = replace(counters, events_read=int(rows.sum()))
     if counters.tied_rows:  # otherwise those of the slice are not tied, either
-        own = found.events[:, rows]
-        stretch = np.zeros(1, np.int64), np.array([own.shape[1]], np.int64)
-        tied = count_ties(own, *stretch, engine.successions, apart=plan.reads_apart)
+        events = found.events[:, rows]
+        stretch = np.zeros(1, np.int64), np.array([events.shape[1]], np.int64)
+        tied = count_ties(events, *stretch, engine.successions, apart=plan.reads_apart)
         counters = replace(counters, tied_rows=tied[0], tied_successors=tied[1])
     return replace(found, matches=mine, graphs=graphs, counters=replace(counters, matches=count))

@@ -62,8 +62,7 @@ class TableReader:
         clock = clock or Clock()
         counters = Counters()
         rows = []
-        reads = self.team.each(lambda each: self._read(each, looked_at=look is not None), self.cut.pieces)
-        for read in reads:
+        for read in self._reads(looked_at=look is not None):
             for found in read.found:
                 assert look is not None
                 look(found)
@@ -75,6 +74,13 @@ class TableReader:
         result = builder.finish(rows[0] if self.whole else pa.concat_tables(rows))
         clock.lap("rows")
         return result, counters
+
+    def _reads(self, *, looked_at: bool) -> list[_Read]:
+        """Return what the pieces give, in their order; the longest are read first, and waited for least."""
+        pieces = self.cut.pieces
+        order = sorted(range(len(pieces)), key=lambda k: -pieces[k].size)
+        reads = self.team.each(lambda k: self._read(pieces[k], looked_at=looked_at), order)
+        return [read for _, read in sorted(zip(order, reads, strict=True), key=lambda each: each[0])]
 
     def batches(self, counters: Counters) -> Iterator[pa.RecordBatch]:
         """Yield the rows of matches in batches, and fill in the counts; an engine may wait for its reader."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
@@ -64,15 +65,21 @@ class Team:
     """Threads for the pieces of one call; with one thread or one piece, the caller does the work itself.
 
     ``stop`` is called when results are not wanted any more, so that threads do not go on for nothing.
+    The threads start with the first pieces and end with the team.
     """
 
     def __init__(self, threads: int, stop: Callable[[], None]) -> None:
         self.threads, self.stop = threads, stop
 
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        """The threads; they end when nobody refers to the team any more."""
+        return ThreadPoolExecutor(self.threads, "fyke")
+
     def each(
         self, work: Callable[[Item], Result], items: Iterable[Item], *, ahead: int | None = None
     ) -> Iterator[Result]:
-        """Yield the result for each item, in the order of the items.
+        """Yield the result for each item, in the order of the items; work may not ask the team for more.
 
         With ``ahead``, no more items than that are begun beyond those whose results were taken.  If
         several items fail, the error of the first one is raised.
@@ -83,16 +90,16 @@ class Team:
             yield from map(work, chain(begun, items))
             return
         waiting: list[Future[Result]] = []
-        with ThreadPoolExecutor(self.threads, "fyke") as pool:
-            try:
-                for item in chain(begun, items):
-                    waiting.append(pool.submit(work, item))
-                    if ahead is not None and len(waiting) > ahead:
-                        yield waiting.pop(0).result()
-                while waiting:
+        try:
+            for item in chain(begun, items):
+                waiting.append(self._pool.submit(work, item))
+                if ahead is not None and len(waiting) > ahead:
                     yield waiting.pop(0).result()
-            except BaseException:
-                self.stop()
-                for future in waiting:
-                    future.cancel()
-                raise
+            while waiting:
+                yield waiting.pop(0).result()
+        except BaseException:
+            self.stop()
+            pool: ThreadPoolExecutor | None = self.__dict__.pop("_pool", None)
+            if pool is not None:
+                pool.shutdown(cancel_futures=True)
+            raise

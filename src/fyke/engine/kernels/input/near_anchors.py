@@ -13,7 +13,7 @@ def count_roles(roles: Integers, bits: Integers, counts: Integers):
         bit, count = bits[k], 0
         for x in range(len(roles)):
             count += (roles[x] >> bit) & 1
-        counts[k] = count
+        counts[k] += count
 
 
 @entry

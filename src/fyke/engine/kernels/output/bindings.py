@@ -79,3 +79,21 @@ def list_bound(
                 filled += 1
         ends[m + 1] = filled
     return filled
+
+
+@entry
+def pick_matches(
+    chosen: Integers,
+    offsets: Integers,
+    positions: Integers,
+    variables: Numbers,
+    picked_offsets: Integers,
+    picked: Integers,
+    picked_variables: Numbers,
+):
+    """Write the bindings of the chosen matches, given where those of each go."""
+    for k in range(len(chosen)):
+        first, place = offsets[chosen[k]], picked_offsets[k]
+        for b in range(picked_offsets[k + 1] - place):
+            picked[place + b] = positions[first + b]
+            picked_variables[place + b] = variables[first + b]
