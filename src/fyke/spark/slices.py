@@ -98,12 +98,11 @@ def _hot_keys(frame: DataFrame, plan: Plan) -> Column | None:
     keys = [F.col(quote(name)) for name in plan.keys]
     sampled = frame.select(*keys).sample(fraction=_SAMPLE, seed=_SEED)
     hashed = sampled.where(reduce(Column.__and__, [key.isNotNull() for key in keys]))
-    hashed = hashed.select(F.xxhash64(*keys).alias("key"))
-    counted = hashed.groupBy("key").agg(F.count(F.lit(1)).alias("rows"))
-    many = F.when(F.col("rows") >= _FEW, F.struct("key", "rows"))  # nulls are not collected
-    listed = counted.agg(F.sum("rows").alias("all"), F.collect_list(many).alias("keys"))
-    is_hot = f"each.rows >= {_HOT} * all"
-    found = listed.select(F.expr(f"transform(filter(keys, each -> {is_hot}), each -> each.key)").alias("hot"))
+    # Counting all keys would take a shuffle of its own; of those that are hot this finds the same number.
+    top = F.expr(f"approx_top_k(key, {int(1 / _HOT)})").alias("top")
+    listed = hashed.select(F.xxhash64(*keys).alias("key")).agg(F.count(F.lit(1)).alias("all"), top)
+    is_hot = f"each.count >= greatest({_FEW}, {_HOT} * all)"
+    found = listed.select(F.expr(f"transform(filter(top, each -> {is_hot}), each -> each.item)").alias("hot"))
     return F.coalesce(found.scalar(), F.expr("CAST(array() AS ARRAY<BIGINT>)"))
 
 
@@ -136,4 +135,5 @@ _CHEAP = (
 def owned_rows(table: pa.Table, ends: Array, length: int) -> Array:
     """Say which rows the slices in their column own, given their ends."""
     slices = table.column(SLICE).to_numpy()
-    return np.asarray((slices == WHOLE) | (ends // length == slices))
+    whole = slices == WHOLE
+    return np.asarray(whole if whole.all() else whole | (ends // length == slices))
