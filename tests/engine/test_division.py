@@ -1,4 +1,4 @@
-"""How the rows of a table are divided among pieces: near rare events, by the hash of their key, and by time."""
+"""How the rows of a table are divided among pieces: near rare events, by hashes of keys, and by time."""
 
 from __future__ import annotations
 
