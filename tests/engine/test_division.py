@@ -11,7 +11,7 @@ import pytest
 
 from fyke.engine.input.near_anchors import near_anchors, near_rows, rarest_anchors
 from fyke.engine.input.order import partition_codes
-from fyke.engine.kernels.input.division import count_keys, count_pieces, pick_ends, place_rows
+from fyke.engine.kernels.input.division import Division, count_keys, count_pieces, pick_ends, place_rows
 from fyke.engine.threads import Team
 from fyke.plan.anchors import Anchor, Anchors
 
@@ -71,11 +71,11 @@ def test_rows_of_hot_keys_are_in_the_slices_that_own_and_see_them() -> None:
     room = np.empty(501, np.int64)
     assert room[: pick_ends(hashes, hot[1:], ends, room)].tolist() == ends[hashes == hot[1]].tolist()
     own, counts = np.empty(500, np.int32), np.zeros(9, np.int64)
-    division = pieces, starts, bounds, backs, aheads
-    count_pieces(hashes, ends, buckets, hot, *division, own, counts)
+    division = Division(hot=hot, pieces=pieces, starts=starts, bounds=bounds, backs=backs, aheads=aheads)
+    count_pieces(division, hashes, ends, buckets, own, counts)
     cuts = np.concatenate(([0], np.cumsum(counts)))
     places = np.empty(cuts[-1], np.int64)
-    place_rows(ends, *division, own, cuts[:-1].copy(), places)
+    place_rows(division, ends, own, cuts[:-1].copy(), places)
     found = [places[i:j].tolist() for i, j in pairwise(cuts)]
     assert [piece in rows for piece, rows in zip(own, [found[k] for k in own], strict=True)]
     cold = ~np.isin(hashes, hot)

@@ -11,7 +11,6 @@ import functools
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +19,12 @@ from fyke.engine.input.near_anchors import near_rows, rarest_anchors
 from fyke.engine.input.order import times
 from fyke.engine.input.prepare import Players, all_different, carry, find_players, prepare
 from fyke.engine.kernels.arrays import Array
-from fyke.engine.kernels.input.division import count_keys, count_pieces, pick_ends, place_rows
+from fyke.engine.kernels.input.division import Division, count_keys, count_pieces, pick_ends, place_rows
 from fyke.engine.output.identity import row_hashes
 from fyke.engine.threads import Team
 from fyke.plan.anchors import Anchors
 from fyke.plan.plan import ROLES, Plan
-from fyke.plan.slices import plan_slices
+from fyke.plan.slices import Slicing, plan_slices
 
 LEAST_ROWS = 1 << 18  # shorter tables are not cut, nor are partitions
 PIECE_ROWS = 1 << 18  # about so many rows make a piece: of fewer, Python takes more of the time than kernels
@@ -99,16 +98,6 @@ class _Slices:
     aheads: Array
 
 
-class _Division(NamedTuple):
-    """The slices of all hot keys, as :mod:`fyke.engine.kernels.input.division` reads them."""
-
-    pieces: Array
-    starts: Array
-    bounds: Array
-    backs: Array
-    aheads: Array
-
-
 def cut_table(table: pa.Table, plan: Plan, anchors: Anchors | None, team: Team) -> CutTable:
     """Prepare the rows of a table, and cut them into pieces if they are many."""
     if table.num_rows < LEAST_ROWS:
@@ -176,25 +165,21 @@ class _Cutter:
 
     def __init__(self, players: list[Players], plan: Plan, count: int, team: Team) -> None:
         self.players, self.window, self.team = players, plan.window, team
-        self.slicing = plan_slices(plan)
         self.slices: dict[int, _Slices] = {}  # by the hash of a hot key; 0 is that of a table without keys
         self.hashes = [np.empty(0, np.uint64)] * len(players)  # of the keys of each range's rows
-        self.buckets = 1
-        if count >= LEAST_ROWS:
-            if plan.split and plan.reads_apart:
-                self.buckets = -(-count // PIECE_ROWS)
-                keys = plan.split
-                self.hashes = list(
-                    team.each(lambda each: row_hashes(each.columns(keys))[:, 0].copy(), players)
-                )
-                if not isinstance(self.slicing, str):
-                    self._slice_hot_keys()
+        self.buckets, slicing = 1, plan_slices(plan)
+        keys = plan.split if plan.reads_apart else ()
+        if count >= LEAST_ROWS and keys:
+            self.buckets = -(-count // PIECE_ROWS)
+            self.hashes = list(team.each(lambda each: row_hashes(each.columns(keys))[:, 0].copy(), players))
+        if count >= LEAST_ROWS and not isinstance(slicing, str):
+            if keys:
+                self._slice_hot_keys(slicing)
             else:
-                self._slice(0, [each.ends for each in players])
-        self.hot = np.array([key for key in self.slices if key], np.uint64)
+                self._slice(slicing, 0, [each.ends for each in players])
         self.division = self._division()
 
-    def _slice_hot_keys(self) -> None:
+    def _slice_hot_keys(self, slicing: Slicing) -> None:
         likely = self._frequent()
         if len(likely) == 0:
             return
@@ -202,7 +187,7 @@ class _Cutter:
         for h in np.flatnonzero(sizes >= LEAST_ROWS).tolist():
             key = likely[h : h + 1]
             ends = self.team.each(functools.partial(self._ends, key), range(len(self.players)))
-            self._slice(int(key[0]), list(ends))
+            self._slice(slicing, int(key[0]), list(ends))
 
     def _frequent(self) -> Array:
         """Return the hashes of keys that may be hot, in order: these are frequent in every few rows, too."""
@@ -215,12 +200,9 @@ class _Cutter:
         found = np.empty(len(ends) + 1, np.int64)
         return found[: pick_ends(self.hashes[number], key, ends, found)]
 
-    def _slice(self, key: int, ends: list[Array]) -> None:
-        """Cut the events of a partition, given their ends, by time; if that can be done."""
-        count = sum(map(len, ends))
-        if isinstance(self.slicing, str):
-            return
-        piece = self.count
+    def _slice(self, slicing: Slicing, key: int, ends: list[Array]) -> None:
+        """Cut the events of a partition, given their ends, by time; if there are enough of them."""
+        piece, count = self.count, sum(map(len, ends))
         if self.window.counts_events:
             # Most tables are in the order of time, or nearly: this kind of sorting is good at that.
             found = _bounds_by_number(np.sort(np.concatenate(ends), kind="stable"), self.window.length)
@@ -230,18 +212,19 @@ class _Cutter:
         if len(bounds) == 0:
             return
         nothing_back, nothing_ahead = np.full_like(bounds, _GREATEST), np.full_like(bounds, _LEAST)
-        backs = backs if self.slicing.back else nothing_back
-        self.slices[key] = _Slices(piece, bounds, backs, aheads if self.slicing.ahead else nothing_ahead)
+        backs = backs if slicing.back else nothing_back
+        self.slices[key] = _Slices(piece, bounds, backs, aheads if slicing.ahead else nothing_ahead)
 
-    def _division(self) -> _Division:
+    def _division(self) -> Division:
         slices = list(self.slices.values())
         nothing = np.empty(0, np.int64)
-        return _Division(
-            np.array([each.piece for each in slices], np.int64),
-            np.cumsum([0, *(len(each.bounds) for each in slices)], dtype=np.int64),
-            np.concatenate([nothing, *(each.bounds for each in slices)]),
-            np.concatenate([nothing, *(each.backs for each in slices)]),
-            np.concatenate([nothing, *(each.aheads for each in slices)]),
+        return Division(
+            hot=np.array([key for key in self.slices if key], np.uint64),
+            pieces=np.array([each.piece for each in slices], np.int64),
+            starts=np.cumsum([0, *(len(each.bounds) for each in slices)], dtype=np.int64),
+            bounds=np.concatenate([nothing, *(each.bounds for each in slices)]),
+            backs=np.concatenate([nothing, *(each.backs for each in slices)]),
+            aheads=np.concatenate([nothing, *(each.aheads for each in slices)]),
         )
 
     def places(self, number: int) -> tuple[Array, Array]:
@@ -250,10 +233,10 @@ class _Cutter:
         if count == 1:
             return np.arange(len(ends)), np.array([0, len(ends)])
         own, sizes = np.empty(len(ends), np.int32), np.zeros(count, np.int64)
-        count_pieces(hashes, ends, self.buckets, self.hot, *self.division, own, sizes)
+        count_pieces(self.division, hashes, ends, self.buckets, own, sizes)
         cuts = np.concatenate(([0], np.cumsum(sizes)))
         places = np.empty(cuts[-1], np.int64)
-        place_rows(ends, *self.division, own, cuts[:-1].copy(), places)
+        place_rows(self.division, ends, own, cuts[:-1].copy(), places)
         return places, cuts
 
     @property

@@ -1,17 +1,28 @@
-"""Rows to the pieces that threads read: by the hash of their key, and those of a hot key by time.
-
-The slices of hot key h are the pieces from ``pieces[h]`` on.  What divides them stands from ``starts[h]`` to
-``starts[h + 1]`` in ``bounds``: slice k owns what ends from bound k - 1 up to bound k, and sees from
-``backs`` k - 1 to ``aheads`` k.  The hashes of hot keys are in order.  Rows without hashes are all of one
-hot key.
-"""
+"""Rows to the pieces that threads read: by the hash of their key, and those of a hot key by time."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from fyke.engine.kernels.arena import Arena
 from fyke.engine.kernels.jit import entry, jit
 from fyke.engine.kernels.kinds import Codes, Integers, Words
+
+
+class Division(Arena):
+    """The hashes of ``hot`` keys, in order, and their slices of time.
+
+    The slices of hot key h are the pieces from ``pieces[h]`` on.  What divides them stands from ``starts[h]``
+    to ``starts[h + 1]`` in ``bounds``: slice k owns what ends from bound k - 1 up to bound k, and sees from
+    ``backs`` k - 1 to ``aheads`` k.  If there are slices and no hashes, all rows are of one hot key.
+    """
+
+    hot: Words
+    pieces: Integers
+    starts: Integers
+    bounds: Integers
+    backs: Integers
+    aheads: Integers
 
 
 @jit
@@ -57,68 +68,46 @@ def pick_ends(hashes: Words, hot: Words, ends: Integers, found: Integers):
     return count
 
 
+@jit
+def _seen_by(division: Division, h, piece, end):
+    """Return the first and the last slice that see an event of a hot key, given the one that owns it."""
+    k = division.starts[h] + piece - division.pieces[h]
+    first, last = piece, piece
+    if k > division.starts[h] and end <= division.aheads[k - 1]:
+        first -= 1
+    if k < division.starts[h + 1] and end >= division.backs[k]:
+        last += 1
+    return first, last
+
+
 @entry
-def count_pieces(
-    hashes: Words,
-    ends: Integers,
-    buckets,
-    hot: Words,
-    pieces: Integers,
-    starts: Integers,
-    bounds: Integers,
-    backs: Integers,
-    aheads: Integers,
-    own: Codes,
-    sizes: Integers,
-):
+def count_pieces(division: Division, hashes: Words, ends: Integers, buckets, own: Codes, sizes: Integers):
     """Write the piece that owns each row, and count the rows of every piece; some rows are in several."""
     for row in range(len(ends)):
-        h = _hot_key(hashes[row], hot) if len(hashes) > 0 else 0
+        h = _hot_key(hashes[row], division.hot) if len(hashes) > 0 else 0
         if h < 0:
             own[row] = _bucket(hashes[row], buckets)
             sizes[own[row]] += 1
             continue
-        first, last = starts[h], starts[h + 1]
-        k = _rank(bounds, ends[row], first, last)
-        piece = pieces[h] + k - first
-        own[row] = piece
-        sizes[piece] += 1
-        if k > first and ends[row] <= aheads[k - 1]:
-            sizes[piece - 1] += 1
-        if k < last and ends[row] >= backs[k]:
-            sizes[piece + 1] += 1
-
-
-@jit
-def _place(row, piece, nexts, places):
-    places[nexts[piece]] = row
-    nexts[piece] += 1
+        start = division.starts[h]
+        own[row] = (
+            division.pieces[h] + _rank(division.bounds, ends[row], start, division.starts[h + 1]) - start
+        )
+        first, last = _seen_by(division, h, own[row], ends[row])
+        for piece in range(first, last + 1):
+            sizes[piece] += 1
 
 
 @entry
-def place_rows(
-    ends: Integers,
-    pieces: Integers,
-    starts: Integers,
-    bounds: Integers,
-    backs: Integers,
-    aheads: Integers,
-    own: Codes,
-    nexts: Integers,
-    places: Integers,
-):
+def place_rows(division: Division, ends: Integers, own: Codes, nexts: Integers, places: Integers):
     """Write the rows of each piece to its place, given where each piece begins."""
-    h = 0
+    pieces, h = division.pieces, 0
     for row in range(len(ends)):
-        piece = own[row]
-        _place(row, piece, nexts, places)
-        if len(pieces) == 0 or piece < pieces[0]:
-            continue
-        if piece < pieces[h] or (h + 1 < len(pieces) and piece >= pieces[h + 1]):
-            h = _rank(pieces, piece, 0, len(pieces)) - 1
-        first, last = starts[h], starts[h + 1]
-        k = first + piece - pieces[h]
-        if k > first and ends[row] <= aheads[k - 1]:
-            _place(row, piece - 1, nexts, places)
-        if k < last and ends[row] >= backs[k]:
-            _place(row, piece + 1, nexts, places)
+        first, last = np.int64(own[row]), np.int64(own[row])
+        if len(pieces) > 0 and first >= pieces[0]:
+            if first < pieces[h] or (h + 1 < len(pieces) and first >= pieces[h + 1]):
+                h = _rank(pieces, first, 0, len(pieces)) - 1
+            first, last = _seen_by(division, h, first, ends[row])
+        for piece in range(first, last + 1):
+            places[nexts[piece]] = row
+            nexts[piece] += 1
